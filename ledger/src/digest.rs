@@ -1,0 +1,215 @@
+//! Domain-separated hashing: the only file that names the hash function of events.
+//!
+//! Every hash is BLAKE3 in derive-key mode with the context `placet 2026-12-01 <purpose> v1`, so
+//! that no byte string can mean two things. The tree over all events uses SHA-256 instead
+//! (`merkle`), so that two independent functions back each other.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What a hash is for; each has a key of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Purpose {
+    /// `prev` of `ledger.created`: the 16 bytes of the ledger id.
+    LedgerGenesis,
+    /// `prev` of every other first record: ledger id, digest of `ledger.created`, stream id.
+    RunGenesis,
+    /// A record's bytes.
+    Event,
+    /// 32 salt bytes, 8-byte big-endian length, content.
+    Blob,
+    /// Canonical JSON of a tool's definition.
+    Tool,
+    /// Canonical JSON of the whole body of `call.proposed` and its commitments.
+    Proposal,
+    /// The request digests of what is pending, in call order.
+    Set,
+    /// Canonical JSON of what a model is sent, every text by its commitment.
+    Context,
+    /// A file's bytes.
+    File,
+    /// Derives the key that seals contents from the key of a run.
+    SealBlob,
+    /// Names a run key without telling it.
+    KeyId,
+}
+
+impl Purpose {
+    const fn context(self) -> &'static str {
+        match self {
+            Self::LedgerGenesis => "placet 2026-12-01 ledger-genesis v1",
+            Self::RunGenesis => "placet 2026-12-01 run-genesis v1",
+            Self::Event => "placet 2026-12-01 event v1",
+            Self::Blob => "placet 2026-12-01 blob v1",
+            Self::Tool => "placet 2026-12-01 tool v1",
+            Self::Proposal => "placet 2026-12-01 proposal v1",
+            Self::Set => "placet 2026-12-01 set v1",
+            Self::Context => "placet 2026-12-01 context v1",
+            Self::File => "placet 2026-12-01 file v1",
+            Self::SealBlob => "placet 2026-12-01 seal-blob v1",
+            Self::KeyId => "placet 2026-12-01 key-id v1",
+        }
+    }
+}
+
+/// Why a text is not a digest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected 64 lower-case hex digits, found {0:?}")]
+pub struct DigestError(String);
+
+/// 32 bytes of hash, written as 64 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest with these bytes.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The first ten hex digits, as set codes and short listings show them.
+    pub fn short(&self) -> String {
+        self.to_string().chars().take(10).collect()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let wrong = || DigestError(text.chars().take(80).collect());
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        if pairs.len() != 32 || !rest.is_empty() {
+            return Err(wrong());
+        }
+        let mut bytes = [0; 32];
+        for (byte, &[high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = hex(high)
+                .zip(hex(low))
+                .map(|(h, l)| h << 4 | l)
+                .ok_or_else(wrong)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// The value of one lower-case hex digit.
+const fn hex(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
+        b'a'..=b'f' => Some(digit.wrapping_sub(b'a').wrapping_add(10)),
+        _ => None,
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = DigestError;
+
+    fn try_from(text: String) -> Result<Self, DigestError> {
+        text.parse()
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+/// The hash of `bytes` for one purpose.
+pub fn digest(purpose: Purpose, bytes: &[u8]) -> Digest {
+    let mut hasher = Hasher::new(purpose);
+    hasher.update(bytes);
+    hasher.finish()
+}
+
+/// A hash that grows; a clone goes on from the same prefix.
+#[derive(Clone)]
+pub struct Hasher(blake3::Hasher);
+
+impl Hasher {
+    /// An empty hash for one purpose.
+    pub fn new(purpose: Purpose) -> Self {
+        Self(blake3::Hasher::new_derive_key(purpose.context()))
+    }
+
+    /// Appends `bytes` to what is hashed.
+    pub fn update(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.update(bytes);
+        self
+    }
+
+    /// The hash of everything appended so far.
+    pub fn finish(&self) -> Digest {
+        Digest(*self.0.finalize().as_bytes())
+    }
+}
+
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hasher")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn purposes_never_share_a_hash() {
+        let all = [
+            Purpose::LedgerGenesis,
+            Purpose::RunGenesis,
+            Purpose::Event,
+            Purpose::Blob,
+            Purpose::Tool,
+            Purpose::Proposal,
+            Purpose::Set,
+            Purpose::Context,
+            Purpose::File,
+            Purpose::SealBlob,
+            Purpose::KeyId,
+        ];
+        let hashes: std::collections::BTreeSet<_> =
+            all.iter().map(|&purpose| digest(purpose, b"x")).collect();
+        assert_eq!(hashes.len(), all.len());
+    }
+
+    #[test]
+    fn hashes_the_tool_definition_of_the_worked_example() {
+        let definition = br#"{"description":"Remove a file.","name":"rm","schema":{"additionalProperties":false,"properties":{"path":{"type":"string"}},"required":["path"],"type":"object"}}"#;
+        assert_eq!(
+            digest(Purpose::Tool, definition).to_string(),
+            "8e548751d495b7313f5ffe9653048c4497df2bfe6ef00c4a50de05ba7cf76166"
+        );
+    }
+
+    #[test]
+    fn reads_only_64_lower_case_hex_digits() {
+        let text = "8e548751d495b7313f5ffe9653048c4497df2bfe6ef00c4a50de05ba7cf76166";
+        assert_eq!(text.parse::<Digest>().unwrap().to_string(), text);
+        assert!(text.to_uppercase().parse::<Digest>().is_err());
+        assert!(text[1..].parse::<Digest>().is_err());
+        assert!(format!("{text}0").parse::<Digest>().is_err());
+    }
+}

@@ -1,0 +1,16 @@
+//! What was proposed, who allowed it, what happened; provable afterwards.
+
+pub mod approval;
+pub mod budget;
+pub mod canonical;
+pub mod clock;
+pub mod containment;
+pub mod content;
+pub mod digest;
+pub mod id;
+pub mod limits;
+pub mod permit;
+pub mod policy;
+pub mod precondition;
+pub mod risk;
+pub mod time;

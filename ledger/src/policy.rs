@@ -1,0 +1,77 @@
+//! Policy as recorded values: data alone, judged in the engine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a text is not a policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected false, read-only, low-risk, high-risk or true, found {0:?}")]
+pub struct PolicyError(String);
+
+/// Up to which tier gated calls run without asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalPolicy {
+    /// No gated call clears.
+    False,
+    /// Reads, lists, searches.
+    ReadOnly,
+    /// And placet's own notes and reminders, and commands judged so.
+    LowRisk,
+    /// Everything.
+    HighRisk,
+}
+
+impl ApprovalPolicy {
+    /// The word that records and cards use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::False => "false",
+            Self::ReadOnly => "read-only",
+            Self::LowRisk => "low-risk",
+            Self::HighRisk => "high-risk",
+        }
+    }
+}
+
+impl fmt::Display for ApprovalPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ApprovalPolicy {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        match text {
+            "false" => Ok(Self::False),
+            "read-only" => Ok(Self::ReadOnly),
+            "low-risk" => Ok(Self::LowRisk),
+            "high-risk" | "true" => Ok(Self::HighRisk),
+            _ => Err(PolicyError(text.chars().take(80).collect())),
+        }
+    }
+}
+
+/// Whether somebody can answer while a segment runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attendance {
+    /// A person at the terminal.
+    Person,
+    /// Nobody now; the run waits until somebody answers.
+    Park,
+    /// Nobody, and it does not wait: what asks is refused.
+    Nobody,
+}
+
+/// What decides web requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HttpApproval {
+    /// All of them run.
+    Allow,
+}

@@ -1,0 +1,127 @@
+//! Times as records carry them: UTC with microseconds, read from a clock elsewhere.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+
+/// Why a text is not a time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected a UTC time such as 2026-12-01T09:00:00.000000Z, found {0:?}")]
+pub struct TimeError(String);
+
+/// Microseconds since 1970-01-01 UTC; written as RFC 3339 with six fractional digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The earliest time, 1970.
+    pub const EPOCH: Self = Self(0);
+
+    /// The time that many microseconds after 1970; `None` outside the years 0 to 9999.
+    pub fn from_micros(micros: i64) -> Option<Self> {
+        let time = DateTime::from_timestamp_micros(micros)?;
+        let year = chrono::Datelike::year(&time);
+        (0..=9999).contains(&year).then_some(Self(micros))
+    }
+
+    /// Microseconds since 1970.
+    pub const fn micros(self) -> i64 {
+        self.0
+    }
+
+    /// Milliseconds since 1970, rounded down.
+    pub const fn millis(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// This time and so many milliseconds; the end of the range if that is passed.
+    pub fn plus_ms(self, ms: u64) -> Self {
+        let micros = i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1000);
+        Self::from_micros(self.0.saturating_add(micros)).unwrap_or(Self(LAST_MICROS))
+    }
+
+    /// Milliseconds from `earlier` to this time; 0 if it is not later.
+    pub fn ms_since(self, earlier: Self) -> u64 {
+        u64::try_from(self.0.saturating_sub(earlier.0).div_euclid(1000)).unwrap_or(0)
+    }
+}
+
+/// 9999-12-31T23:59:59.999999Z.
+const LAST_MICROS: i64 = 253_402_300_799_999_999;
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time: DateTime<Utc> = DateTime::from_timestamp_micros(self.0).unwrap_or_default();
+        f.write_str(&time.to_rfc3339_opts(SecondsFormat::Micros, true))
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = TimeError;
+
+    fn from_str(text: &str) -> Result<Self, TimeError> {
+        let wrong = || TimeError(text.chars().take(80).collect());
+        let time =
+            NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.6fZ").map_err(|_| wrong())?;
+        let stamp = Self::from_micros(time.and_utc().timestamp_micros()).ok_or_else(wrong)?;
+        if stamp.to_string() == text {
+            Ok(stamp)
+        } else {
+            Err(wrong())
+        }
+    }
+}
+
+impl TryFrom<String> for Timestamp {
+    type Error = TimeError;
+
+    fn try_from(text: String) -> Result<Self, TimeError> {
+        text.parse()
+    }
+}
+
+impl From<Timestamp> for String {
+    fn from(time: Timestamp) -> Self {
+        time.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_one_spelling() {
+        let text = "2026-12-01T09:00:01.242000Z";
+        assert_eq!(text.parse::<Timestamp>().unwrap().to_string(), text);
+        for wrong in [
+            "2026-12-01T09:00:01Z",
+            "2026-12-01T09:00:01.242Z",
+            "2026-12-01T09:00:01.242000+00:00",
+            "2026-12-01t09:00:01.242000z",
+            "2026-12-01T09:00:60.000000Z",
+            "2026-13-01T09:00:01.242000Z",
+            "+2026-12-01T09:00:01.242000Z",
+        ] {
+            assert!(wrong.parse::<Timestamp>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sums_stop_at_the_end_of_the_range() {
+        let time: Timestamp = "2026-12-01T09:00:01.242000Z".parse().unwrap();
+        assert_eq!(
+            time.plus_ms(86_400_000).to_string(),
+            "2026-12-02T09:00:01.242000Z"
+        );
+        assert_eq!(
+            time.plus_ms(u64::MAX).to_string(),
+            "9999-12-31T23:59:59.999999Z"
+        );
+        assert_eq!(time.ms_since(time.plus_ms(5)), 0);
+        assert_eq!(time.plus_ms(5).ms_since(time), 5);
+    }
+}
