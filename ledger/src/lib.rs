@@ -7,6 +7,8 @@ pub mod clock;
 pub mod containment;
 pub mod content;
 pub mod digest;
+pub mod envelope;
+pub mod event;
 pub mod id;
 pub mod limits;
 pub mod permit;

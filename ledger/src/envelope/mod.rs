@@ -1,0 +1,310 @@
+//! The envelope: one event with its header and commitments, and the very bytes that are stored.
+//!
+//! The stored bytes are the event: they are hashed, exported and verified as they lie, and never
+//! written again from what was parsed.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::approval::Actor;
+use crate::canonical::{self, CanonicalError};
+use crate::content::Blobs;
+use crate::digest::{Digest, Hasher, Purpose, digest};
+use crate::event::{Event, EventError};
+use crate::id::{EventId, LedgerId, Position, StreamId, Version};
+use crate::limits::RECORD_BYTES_MAX;
+use crate::time::Timestamp;
+
+/// The record format that this release writes.
+const FORMAT: u32 = 1;
+
+/// Why an event cannot be written as a record.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// It has no canonical form.
+    #[error("cannot write the record")]
+    Encode(#[from] canonical::EncodeError),
+    /// It is too large.
+    #[error("the record has {0} bytes, more than {RECORD_BYTES_MAX}")]
+    TooLarge(usize),
+}
+
+/// Why stored bytes are not a record of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// More bytes than a record may have.
+    #[error("the record has {0} bytes, more than {RECORD_BYTES_MAX}")]
+    TooLarge(usize),
+    /// Not canonical JSON.
+    #[error("the record is not canonical JSON")]
+    Canonical(#[from] CanonicalError),
+    /// A field is missing, unknown or of the wrong kind.
+    #[error("the record does not have the fields of format {FORMAT}")]
+    Fields(#[source] serde_json::Error),
+    /// Another record format.
+    #[error("the record has format {0}, this release reads {FORMAT}")]
+    Format(u32),
+    /// The event is none of ours.
+    #[error("the record holds no event of ours")]
+    Event(#[from] EventError),
+}
+
+/// Why a record does not follow the one before it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// Another ledger's record.
+    #[error("the record belongs to ledger {0}")]
+    Ledger(LedgerId),
+    /// Another stream's record.
+    #[error("the record belongs to stream {0}")]
+    Stream(StreamId),
+    /// Versions are not dense.
+    #[error("expected version {expected}, found {found}")]
+    Version {
+        /// The version that must come next.
+        expected: Version,
+        /// The version found.
+        found: Version,
+    },
+    /// The chain is broken.
+    #[error("the record follows {found}, but the one before it has digest {expected}")]
+    Previous {
+        /// Digest of the record before.
+        expected: Digest,
+        /// What the record names.
+        found: Digest,
+    },
+}
+
+/// Everything in a record but the event itself and its contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Who caused it.
+    pub actor: Actor,
+    /// The owner's time.
+    pub at: Timestamp,
+    /// The event that made this one follow.
+    pub cause: Option<EventId>,
+    /// Its own id.
+    pub id: EventId,
+    /// The ledger.
+    pub ledger: LedgerId,
+    /// Digest of the record before in this stream, or of the stream's genesis.
+    pub prev: Digest,
+    /// The stream.
+    pub stream: StreamId,
+    /// Its place in the stream.
+    pub version: Version,
+}
+
+/// One event with its header and commitments, and the bytes that are stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    header: Header,
+    event: Event,
+    blobs: Blobs,
+    bytes: Arc<[u8]>,
+    digest: Digest,
+}
+
+#[derive(Serialize)]
+struct RecordOut<'a> {
+    v: u32,
+    ledger: LedgerId,
+    run: StreamId,
+    version: Version,
+    prev: Digest,
+    id: EventId,
+    r#type: &'static str,
+    schema: u32,
+    at: Timestamp,
+    actor: &'a Actor,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<EventId>,
+    body: serde_json::Value,
+    #[serde(skip_serializing_if = "Blobs::is_empty")]
+    blobs: &'a Blobs,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordIn<'a> {
+    v: u32,
+    ledger: LedgerId,
+    run: StreamId,
+    version: Version,
+    prev: Digest,
+    id: EventId,
+    r#type: &'a str,
+    schema: u32,
+    at: Timestamp,
+    actor: Actor,
+    cause: Option<EventId>,
+    #[serde(borrow)]
+    body: &'a RawValue,
+    #[serde(default)]
+    blobs: Blobs,
+}
+
+impl Envelope {
+    /// Writes the record.
+    pub fn write(header: Header, event: Event, blobs: Blobs) -> Result<Self, WriteError> {
+        let body = event.body().map_err(canonical::EncodeError::from)?;
+        let bytes = canonical::to_vec(&RecordOut {
+            v: FORMAT,
+            ledger: header.ledger,
+            run: header.stream,
+            version: header.version,
+            prev: header.prev,
+            id: header.id,
+            r#type: event.name(),
+            schema: event.schema(),
+            at: header.at,
+            actor: &header.actor,
+            cause: header.cause,
+            body,
+            blobs: &blobs,
+        })?;
+        if bytes.len() > RECORD_BYTES_MAX {
+            return Err(WriteError::TooLarge(bytes.len()));
+        }
+        let digest = digest(Purpose::Event, &bytes);
+        Ok(Self {
+            header,
+            event,
+            blobs,
+            bytes: bytes.into(),
+            digest,
+        })
+    }
+
+    /// Reads a record: its bytes must be canonical, and everything in it known.
+    pub fn parse(bytes: impl Into<Arc<[u8]>>) -> Result<Self, RecordError> {
+        let bytes = bytes.into();
+        if bytes.len() > RECORD_BYTES_MAX {
+            return Err(RecordError::TooLarge(bytes.len()));
+        }
+        canonical::check(&bytes)?;
+        let record: RecordIn<'_> = serde_json::from_slice(&bytes).map_err(RecordError::Fields)?;
+        if record.v != FORMAT {
+            return Err(RecordError::Format(record.v));
+        }
+        let event = Event::parse(record.r#type, record.schema, record.body)?;
+        let header = Header {
+            actor: record.actor,
+            at: record.at,
+            cause: record.cause,
+            id: record.id,
+            ledger: record.ledger,
+            prev: record.prev,
+            stream: record.run,
+            version: record.version,
+        };
+        let blobs = record.blobs;
+        let digest = digest(Purpose::Event, &bytes);
+        Ok(Self {
+            header,
+            event,
+            blobs,
+            bytes,
+            digest,
+        })
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> StreamId {
+        self.header.stream
+    }
+
+    /// Its place in the stream.
+    pub fn version(&self) -> Version {
+        self.header.version
+    }
+
+    /// The owner's time.
+    pub fn at(&self) -> Timestamp {
+        self.header.at
+    }
+
+    /// The event.
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// The contents that it names.
+    pub fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
+    /// The stored bytes.
+    pub fn bytes(&self) -> &Arc<[u8]> {
+        &self.bytes
+    }
+
+    /// The event digest: what the next record's `prev`, and the tree's leaf, hold.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Whether this record follows `prev`, the head of the same stream with this digest.
+    pub fn verify_link(
+        &self,
+        ledger: LedgerId,
+        stream: StreamId,
+        expected: Version,
+        prev: Digest,
+    ) -> Result<(), LinkError> {
+        if self.header.ledger != ledger {
+            Err(LinkError::Ledger(self.header.ledger))
+        } else if self.header.stream != stream {
+            Err(LinkError::Stream(self.header.stream))
+        } else if self.header.version != expected {
+            Err(LinkError::Version {
+                expected,
+                found: self.header.version,
+            })
+        } else if self.header.prev != prev {
+            Err(LinkError::Previous {
+                expected: prev,
+                found: self.header.prev,
+            })
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// An envelope at its place in the whole log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// The place.
+    pub position: Position,
+    /// What stands there.
+    pub envelope: Envelope,
+}
+
+/// `prev` of the very first record of a ledger.
+pub fn ledger_genesis(ledger: LedgerId) -> Digest {
+    digest(Purpose::LedgerGenesis, ledger.as_bytes())
+}
+
+/// `prev` of the first record of every other stream, so that a ledger is the record that created
+/// it, and not only a UUID.
+pub fn stream_genesis(ledger: LedgerId, created: &Digest, stream: StreamId) -> Digest {
+    let mut hasher = Hasher::new(Purpose::RunGenesis);
+    hasher
+        .update(ledger.as_bytes())
+        .update(created.as_bytes())
+        .update(stream.as_bytes());
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests;

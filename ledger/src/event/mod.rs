@@ -1,0 +1,212 @@
+//! The event catalogue: past tense, stable names, one schema number each, and a replay class.
+//!
+//! `docs/EVENTS.md` describes every event for readers; a test holds both lists together.
+
+mod authority;
+mod call;
+mod journal;
+mod model;
+mod run;
+mod verdict;
+
+pub use authority::{Change, LedgerCreated, PublicKey, RulesAdopted};
+pub use call::{
+    CallProposed, CallRefused, DoubtReason, ExecutionEnded, ExecutionInDoubt, ExecutionRefused,
+    ExecutionSettled, ExecutionStarted, FailureKind, RefusalKind, Settlement, StartRefusal,
+};
+pub use journal::{AttemptKind, AttemptRefused, ClockStepped};
+pub use model::{ModelCalled, ModelFailed, ModelFailure, ModelReplied, NamedCall, Stop};
+pub use run::{
+    LimitsTightened, OpenCall, OpenWhy, Outcome, RunCancelRequested, RunFinished, RunParked,
+    RunStarted, SegmentEnd, SegmentEnded, SegmentReason, SegmentStarted, ToolsNarrowed,
+};
+pub use verdict::{
+    ApprovalDenied, ApprovalExpired, ApprovalGranted, ApprovalRequested, Automatic, ByPerson,
+};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::approval::By;
+
+/// What a replay does with an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Fed in at its version.
+    Given,
+    /// Handed back by the recorded effect handler.
+    Observed,
+    /// Recomputed and compared, byte for byte.
+    Derived,
+}
+
+impl Class {
+    /// The word that documents use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Observed => "observed",
+            Self::Derived => "derived",
+        }
+    }
+}
+
+/// Why the body of a record is not an event of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum EventError {
+    /// No event has this name and schema.
+    #[error("unknown event {name} with schema {schema}")]
+    Unknown {
+        /// The name found.
+        name: String,
+        /// The schema found.
+        schema: u32,
+    },
+    /// The body does not fit the event.
+    #[error("the body does not fit {name}")]
+    Body {
+        /// The event's name.
+        name: &'static str,
+        /// What does not fit.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+macro_rules! events {
+    ($($variant:ident($payload:ty) = $name:literal,)*) => {
+        /// A fact: something that happened, as it stands in the ledger.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the payloads are documented, and docs/EVENTS.md has the table")]
+        pub enum Event {
+            $($variant($payload),)*
+        }
+
+        impl Event {
+            /// The names of all events, in the order of the catalogue.
+            pub const NAMES: &'static [&'static str] = &[$($name,)*];
+
+            /// The stable name.
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name,)* }
+            }
+
+            /// The body as JSON.
+            pub fn body(&self) -> Result<Value, serde_json::Error> {
+                match self { $(Self::$variant(payload) => serde_json::to_value(payload),)* }
+            }
+
+            /// Reads the body of a record of this name and schema.
+            pub fn parse(name: &str, schema: u32, body: &RawValue) -> Result<Self, EventError> {
+                match (name, schema) {
+                    $(($name, 1) => serde_json::from_str(body.get())
+                        .map(Self::$variant)
+                        .map_err(|source| EventError::Body { name: $name, source }),)*
+                    _ => Err(EventError::Unknown { name: name.chars().take(80).collect(), schema }),
+                }
+            }
+        }
+    };
+}
+
+events! {
+    RunStarted(RunStarted) = "run.started",
+    SegmentStarted(SegmentStarted) = "segment.started",
+    SegmentEnded(SegmentEnded) = "segment.ended",
+    ModelCalled(ModelCalled) = "model.called",
+    ModelReplied(ModelReplied) = "model.replied",
+    ModelFailed(ModelFailed) = "model.failed",
+    CallProposed(CallProposed) = "call.proposed",
+    CallRefused(CallRefused) = "call.refused",
+    ApprovalRequested(ApprovalRequested) = "approval.requested",
+    ApprovalGranted(ApprovalGranted) = "approval.granted",
+    ApprovalDenied(ApprovalDenied) = "approval.denied",
+    ApprovalExpired(ApprovalExpired) = "approval.expired",
+    ExecutionStarted(ExecutionStarted) = "execution.started",
+    ExecutionRefused(ExecutionRefused) = "execution.refused",
+    ExecutionSucceeded(ExecutionEnded) = "execution.succeeded",
+    ExecutionFailed(ExecutionEnded) = "execution.failed",
+    ExecutionStale(ExecutionEnded) = "execution.stale",
+    ExecutionInterrupted(ExecutionEnded) = "execution.interrupted",
+    ExecutionInDoubt(ExecutionInDoubt) = "execution.in_doubt",
+    ExecutionSettled(ExecutionSettled) = "execution.settled",
+    LimitsTightened(LimitsTightened) = "limits.tightened",
+    ToolsNarrowed(ToolsNarrowed) = "tools.narrowed",
+    RunParked(RunParked) = "run.parked",
+    RunCancelRequested(RunCancelRequested) = "run.cancel_requested",
+    RunFinished(RunFinished) = "run.finished",
+    LedgerCreated(LedgerCreated) = "ledger.created",
+    RulesAdopted(RulesAdopted) = "rules.adopted",
+    ClockStepped(ClockStepped) = "clock.stepped",
+    AttemptRefused(AttemptRefused) = "attempt.refused",
+}
+
+impl Event {
+    /// The schema number of what is written today.
+    pub const fn schema(&self) -> u32 {
+        1
+    }
+
+    /// What a replay does with it.
+    pub const fn class(&self) -> Class {
+        match self {
+            Self::RunStarted(_)
+            | Self::SegmentStarted(_)
+            | Self::SegmentEnded(_)
+            | Self::ApprovalDenied(_)
+            | Self::ApprovalExpired(_)
+            | Self::LimitsTightened(_)
+            | Self::ToolsNarrowed(_)
+            | Self::RunCancelRequested(_)
+            | Self::LedgerCreated(_)
+            | Self::RulesAdopted(_)
+            | Self::ClockStepped(_)
+            | Self::AttemptRefused(_)
+            | Self::ApprovalGranted(ApprovalGranted::ByPerson(_)) => Class::Given,
+            Self::ModelReplied(_)
+            | Self::ModelFailed(_)
+            | Self::ExecutionSucceeded(_)
+            | Self::ExecutionFailed(_)
+            | Self::ExecutionStale(_)
+            | Self::ExecutionInterrupted(_)
+            | Self::ExecutionInDoubt(_) => Class::Observed,
+            Self::ExecutionSettled(settled) => match settled.by {
+                By::Person { .. } => Class::Given,
+                By::Policy { .. } | By::List { .. } | By::Tool => Class::Observed,
+            },
+            Self::ModelCalled(_)
+            | Self::CallProposed(_)
+            | Self::CallRefused(_)
+            | Self::ApprovalRequested(_)
+            | Self::ApprovalGranted(ApprovalGranted::Automatic(_))
+            | Self::ExecutionStarted(_)
+            | Self::ExecutionRefused(_)
+            | Self::RunParked(_)
+            | Self::RunFinished(_) => Class::Derived,
+        }
+    }
+
+    /// Whether it changes what the run may do (marked `!` in the catalogue): an append that
+    /// grants, starts or spends must have seen the newest of these.
+    pub const fn is_authority(&self) -> bool {
+        matches!(
+            self,
+            Self::LimitsTightened(_)
+                | Self::ToolsNarrowed(_)
+                | Self::RunCancelRequested(_)
+                | Self::LedgerCreated(_)
+                | Self::RulesAdopted(_)
+        )
+    }
+
+    /// Whether something outside rests on it once it is acknowledged: a permit or a person's
+    /// answer. The head file is written before such an append is answered.
+    pub const fn is_anchored(&self) -> bool {
+        matches!(
+            self,
+            Self::ExecutionStarted(_)
+                | Self::ApprovalDenied(_)
+                | Self::ApprovalGranted(ApprovalGranted::ByPerson(_))
+        )
+    }
+}

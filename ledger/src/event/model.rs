@@ -1,0 +1,91 @@
+//! Events of talking to a model: intent, reply, failure.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::{Tokens, Usd};
+use crate::digest::Digest;
+use crate::id::{CallId, Name};
+
+/// The intent, before each attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelCalled {
+    /// Which attempt at this turn, from 1.
+    pub attempt: u32,
+    /// Digest of what is sent, purpose `context`.
+    pub context: Digest,
+    /// The model.
+    pub model: Name,
+    /// Tokens set aside until the reply tells what was used; the driver's estimate.
+    pub reserved: Tokens,
+}
+
+/// A call that the model named.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedCall {
+    /// Our own id for it.
+    pub call: CallId,
+    /// The tool, where it is one of this run's; any other name is content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Name>,
+}
+
+/// Why the model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// It wants tools called.
+    ToolCalls,
+    /// It is done.
+    End,
+    /// It ran into its own limit.
+    Length,
+    /// It refused.
+    Refusal,
+    /// Anything else.
+    Other,
+}
+
+/// The reply. Content: reply, `arguments.cN` as received, provider (its ids and foreign names).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelReplied {
+    /// The attempt that was answered.
+    pub attempt: u32,
+    /// The calls, in the model's order.
+    pub calls: Vec<NamedCall>,
+    /// What it cost.
+    pub cost_usd: Usd,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// What it used.
+    pub used: Tokens,
+}
+
+/// What went wrong with a model call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelFailure {
+    /// No reply in time.
+    Timeout,
+    /// No connection.
+    Network,
+    /// The reply broke off.
+    Cut,
+    /// The provider said no.
+    Provider,
+}
+
+/// No reply; the reservation stays spent unless `used` is known. Content: detail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelFailed {
+    /// The attempt that failed.
+    pub attempt: u32,
+    /// What went wrong.
+    pub kind: ModelFailure,
+    /// What it used all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used: Option<Tokens>,
+}

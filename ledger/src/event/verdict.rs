@@ -1,0 +1,118 @@
+//! Events by which a call is asked about, allowed or turned down.
+
+use serde::{Deserialize, Serialize};
+
+use crate::approval::By;
+use crate::content::Commitment;
+use crate::digest::Digest;
+use crate::id::{AnswerId, CallId, Name, Version};
+use crate::risk::DeclaredRisk;
+use crate::time::Timestamp;
+
+/// A person is needed; the digest of this record is the *request digest*.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalRequested {
+    /// Version of the authority stream it was judged on.
+    pub authority: Version,
+    /// The call.
+    pub call: CallId,
+    /// From then on an answer is too late.
+    pub expires_at: Timestamp,
+    /// Digest of the proposal.
+    pub proposal: Digest,
+    /// How many people must approve.
+    pub quorum: u32,
+    /// The row of the gate's table that asks.
+    pub rule: Name,
+    /// Commitment to the rules in force.
+    pub rules: Commitment,
+    /// How it was judged; unknown where nothing was.
+    pub tier: DeclaredRisk,
+}
+
+/// A grant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ApprovalGranted {
+    /// On a proposal, and on what it was judged.
+    Automatic(Automatic),
+    /// By a person, on a request. Content: note.
+    ByPerson(ByPerson),
+}
+
+impl ApprovalGranted {
+    /// The call.
+    pub const fn call(&self) -> CallId {
+        match self {
+            Self::Automatic(grant) => grant.call,
+            Self::ByPerson(grant) => grant.call,
+        }
+    }
+
+    /// Who allowed it.
+    pub const fn by(&self) -> &By {
+        match self {
+            Self::Automatic(grant) => &grant.by,
+            Self::ByPerson(grant) => &grant.by,
+        }
+    }
+}
+
+/// A grant that names the row or entry that matched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Automatic {
+    /// Version of the authority stream it was judged on.
+    pub authority: Version,
+    /// What allowed it.
+    pub by: By,
+    /// The call.
+    pub call: CallId,
+    /// Digest of the proposal.
+    pub proposal: Digest,
+    /// How it was judged.
+    pub tier: DeclaredRisk,
+}
+
+/// A grant by a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ByPerson {
+    /// The answer set it came in.
+    pub answer: AnswerId,
+    /// Version of the authority stream it was judged on.
+    pub authority: Version,
+    /// Who.
+    pub by: By,
+    /// The call.
+    pub call: CallId,
+    /// Digest of the request that was displayed.
+    pub request: Digest,
+}
+
+/// A person's no; never a policy's. Content: note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalDenied {
+    /// The answer set it came in.
+    pub answer: AnswerId,
+    /// Version of the authority stream it was judged on.
+    pub authority: Version,
+    /// Who.
+    pub by: By,
+    /// The call.
+    pub call: CallId,
+    /// Digest of the request that was displayed.
+    pub request: Digest,
+}
+
+/// Nobody answered in time, or an approved call was not started in time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalExpired {
+    /// The call.
+    pub call: CallId,
+    /// Digest of the request.
+    pub request: Digest,
+}
