@@ -1,6 +1,8 @@
 //! What was proposed, who allowed it, what happened; provable afterwards.
 
+pub mod answers;
 pub mod approval;
+pub mod authority;
 pub mod budget;
 pub mod canonical;
 pub mod clock;
@@ -10,9 +12,12 @@ pub mod digest;
 pub mod envelope;
 pub mod event;
 pub mod id;
+pub mod judge;
 pub mod limits;
 pub mod permit;
 pub mod policy;
 pub mod precondition;
+pub mod proposal;
 pub mod risk;
+pub mod run;
 pub mod time;

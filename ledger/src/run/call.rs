@@ -1,0 +1,195 @@
+//! One call of a run: what is recorded about it, and how far it has come.
+
+use crate::containment::Containment;
+use crate::content::Blob;
+use crate::digest::Digest;
+use crate::event::RefusalKind;
+use crate::id::{CallId, EventId, Name, Version};
+use crate::precondition::PreconditionKind;
+use crate::risk::DeclaredRisk;
+use crate::time::Timestamp;
+
+/// How a call was closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Close {
+    /// It took effect.
+    Succeeded,
+    /// It ran and did not succeed.
+    Failed,
+    /// Its target was no longer what the preview showed; nothing was changed.
+    Stale,
+    /// It was stopped.
+    Interrupted,
+    /// A person said no.
+    Denied,
+    /// It was not even asked about.
+    Refused(RefusalKind),
+    /// Nobody answered, or it was not started, in time.
+    Expired,
+}
+
+/// How far a call has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Named by the model.
+    Named,
+    /// Proposed, without a verdict.
+    Proposed,
+    /// Waiting for an answer.
+    Pending,
+    /// Allowed, not started.
+    Granted,
+    /// Started.
+    Executing {
+        /// The segment that started it.
+        epoch: u32,
+    },
+    /// Started, and nobody knows whether it took effect.
+    InDoubt,
+    /// Over.
+    Closed(Close),
+}
+
+/// What its `call.proposed` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposed {
+    /// Where the record stands.
+    pub version: Version,
+    /// The proposal digest.
+    pub digest: Digest,
+    /// The tool.
+    pub tool: Name,
+    /// Digest of its definition.
+    pub definition: Digest,
+    /// The hidden half, where it is a pair.
+    pub execute: Option<Name>,
+    /// What the tool declares.
+    pub declared: DeclaredRisk,
+    /// How it is shut in.
+    pub containment: Containment,
+    /// What kind of precondition it has.
+    pub kind: PreconditionKind,
+    /// The effective arguments.
+    pub arguments: Blob,
+    /// The arguments of the executing half, where they have a place of their own.
+    pub execute_arguments: Option<Blob>,
+    /// The precondition.
+    pub precondition: Option<Blob>,
+    /// What it would do, in words.
+    pub message: Option<Blob>,
+    /// What it would do, as a diff.
+    pub preview: Option<Blob>,
+}
+
+/// What its `approval.requested` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requested {
+    /// Where the record stands.
+    pub version: Version,
+    /// The request digest.
+    pub digest: Digest,
+    /// When it was asked.
+    pub at: Timestamp,
+    /// From then on an answer is too late.
+    pub expires_at: Timestamp,
+    /// The row that asks.
+    pub rule: Name,
+    /// How it was judged.
+    pub tier: DeclaredRisk,
+    /// How many must approve.
+    pub quorum: u32,
+}
+
+/// What its `approval.granted` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Where the record stands.
+    pub version: Version,
+    /// Until when it must be started; a person's grant alone ends.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Grant {
+    /// Whether a person gave it.
+    pub fn by_person(&self) -> bool {
+        self.expires_at.is_some()
+    }
+}
+
+/// One call of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    pub(super) id: CallId,
+    pub(super) tool: Option<Name>,
+    pub(super) received: Option<Blob>,
+    pub(super) phase: Phase,
+    pub(super) last: EventId,
+    pub(super) proposed: Option<Proposed>,
+    pub(super) requested: Option<Requested>,
+    pub(super) grant: Option<Grant>,
+    pub(super) attempts: u32,
+    pub(super) note: Option<Blob>,
+    pub(super) result: Option<Blob>,
+}
+
+impl Call {
+    /// Its id.
+    pub fn id(&self) -> CallId {
+        self.id
+    }
+
+    /// The tool, where the name is one of this run's.
+    pub fn tool(&self) -> Option<&Name> {
+        self.tool.as_ref()
+    }
+
+    /// The arguments as received.
+    pub fn received(&self) -> Option<&Blob> {
+        self.received.as_ref()
+    }
+
+    /// How far it has come.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Id of the newest record about it.
+    pub fn last(&self) -> EventId {
+        self.last
+    }
+
+    /// What was proposed.
+    pub fn proposed(&self) -> Option<&Proposed> {
+        self.proposed.as_ref()
+    }
+
+    /// What was asked.
+    pub fn requested(&self) -> Option<&Requested> {
+        self.requested.as_ref()
+    }
+
+    /// What was granted.
+    pub fn grant(&self) -> Option<&Grant> {
+        self.grant.as_ref()
+    }
+
+    /// How many times it was started.
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// The approver's note.
+    pub fn note(&self) -> Option<&Blob> {
+        self.note.as_ref()
+    }
+
+    /// Its result, or the detail of its refusal.
+    pub fn result(&self) -> Option<&Blob> {
+        self.result.as_ref()
+    }
+
+    /// Whether it is over.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Closed(_))
+    }
+}

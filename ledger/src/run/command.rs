@@ -1,0 +1,186 @@
+//! Commands: intentions, in the imperative. None holds an actor, a time, an id or a verdict of
+//! the gate; those are the owner's.
+
+use crate::answers::AnswerSet;
+use crate::budget::{Limits, Tokens, Usd};
+use crate::containment::Containment;
+use crate::digest::Digest;
+use crate::event::{
+    FailureKind, ModelFailure, Outcome, RefusalKind, SegmentEnd, SegmentReason, Settlement, Stop,
+};
+use crate::id::{CallId, DriverId, HostId, Name};
+use crate::policy::{ApprovalPolicy, Attendance, HttpApproval};
+use crate::precondition::PreconditionKind;
+use crate::risk::DeclaredRisk;
+
+/// What a new run is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// The agent.
+    pub agent: Name,
+    /// Who is there.
+    pub attendance: Attendance,
+    /// The release that starts it.
+    pub binary: Name,
+    /// What decides web requests.
+    pub http_approval: HttpApproval,
+    /// Its caps.
+    pub limits: Limits,
+    /// The model.
+    pub model: Name,
+    /// How long an approval may stay unanswered.
+    pub park_expiry_ms: u64,
+    /// Up to which tier gated calls run unasked.
+    pub policy: ApprovalPolicy,
+    /// Tools that run unasked.
+    pub tool_allowlist: Vec<Name>,
+    /// How many tools there are.
+    pub tools: u32,
+}
+
+/// What a tool's proposing half, or the registry for a plain tool, came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// The call.
+    pub call: CallId,
+    /// How it is shut in.
+    pub containment: Containment,
+    /// Digest of the tool's definition.
+    pub definition: Digest,
+    /// The hidden half, where the tool is a pair.
+    pub execute: Option<Name>,
+    /// What kind of precondition it has.
+    pub precondition: PreconditionKind,
+    /// What the tool declares.
+    pub risk: DeclaredRisk,
+    /// The tool.
+    pub tool: Name,
+}
+
+/// Which way an execution ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It took effect.
+    Succeeded,
+    /// It did not succeed.
+    Failed(FailureKind),
+    /// Its target had changed; nothing was written.
+    Stale,
+    /// It was stopped.
+    Interrupted,
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// The call.
+    pub call: CallId,
+    /// Which way.
+    pub ending: Ending,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// An intention.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Start a run. A person's. Texts: prompt, system, workspace, scope.
+    Start(Start),
+    /// Take a run up.
+    TakeUp {
+        /// Who is there.
+        attendance: Attendance,
+        /// The driver.
+        driver: DriverId,
+        /// The machine.
+        host: HostId,
+        /// Why.
+        reason: SegmentReason,
+    },
+    /// Put it down. Where it waits for approvals and may park, it parks.
+    PutDown {
+        /// Why.
+        reason: SegmentEnd,
+        /// How long the segment was active.
+        active_ms: u64,
+    },
+    /// Call the model; where no cap has room for it, end the run instead.
+    CallModel {
+        /// Digest of what would be sent.
+        context: Digest,
+        /// The driver's estimate.
+        reserved: Tokens,
+        /// How long the segment was active.
+        active_ms: u64,
+    },
+    /// Record its reply. Texts: reply, provider, and `arguments.cN` for each call.
+    RecordReply {
+        /// The tools named, `None` where a name is not one of this run's.
+        calls: Vec<Option<Name>>,
+        /// What it cost.
+        cost_usd: Usd,
+        /// Why it stopped.
+        stop: Stop,
+        /// What it used.
+        used: Tokens,
+    },
+    /// Record that there is no reply. Texts: detail.
+    RecordModelFailure {
+        /// What went wrong.
+        kind: ModelFailure,
+        /// What it used all the same.
+        used: Option<Tokens>,
+    },
+    /// Record a proposal. Texts: arguments, `execute_arguments`, message, preview, precondition.
+    Propose(Proposal),
+    /// Turn a call down before the gate. Texts: detail.
+    Refuse {
+        /// The call.
+        call: CallId,
+        /// Why.
+        kind: RefusalKind,
+    },
+    /// Give a proposed call the gate's verdict.
+    Gate {
+        /// The call.
+        call: CallId,
+    },
+    /// Start an allowed call, if the gate still allows it.
+    Begin {
+        /// The call.
+        call: CallId,
+        /// How long the segment was active.
+        active_ms: u64,
+    },
+    /// Record how an execution ended. Texts: result.
+    RecordOutcome(Ended),
+    /// Record that nobody knows whether an interrupted execution took effect.
+    RecordDoubt {
+        /// The call.
+        call: CallId,
+    },
+    /// Record what the tool itself says became of an interrupted execution. Texts: result.
+    Settle {
+        /// The call.
+        call: CallId,
+        /// What became of it.
+        verdict: Settlement,
+    },
+    /// Answer all pending calls. A person's. Texts: `note.cN`.
+    Answer(AnswerSet),
+    /// Close what nobody answered in time.
+    Expire,
+    /// Make caps stricter. A person's.
+    Tighten(Limits),
+    /// Make the tools fewer. A person's.
+    Narrow(Vec<Name>),
+    /// End the run. A person's. Texts: note.
+    Cancel,
+    /// Record the end of the run.
+    Finish {
+        /// How it ends.
+        outcome: Outcome,
+        /// How long the segment was active.
+        active_ms: u64,
+    },
+}

@@ -1,0 +1,313 @@
+//! Decisions about the run as a whole: start, take up, talk to the model, narrow, park, end.
+
+use super::{Decision, blobs, segment};
+use crate::budget::{Limits, Tokens, Usd};
+use crate::content::Blobs;
+use crate::digest::Digest;
+use crate::event::{
+    Event, LimitsTightened, ModelCalled, ModelFailed, ModelFailure, ModelReplied, NamedCall,
+    OpenCall, OpenWhy, Outcome, RunCancelRequested, RunFinished, RunParked, RunStarted, SegmentEnd,
+    SegmentEnded, SegmentReason, SegmentStarted, Stop, ToolsNarrowed,
+};
+use crate::id::{DriverId, HostId, Name};
+use crate::limits::PENDING_CALLS_MAX;
+use crate::policy::Attendance;
+use crate::run::call::Phase;
+use crate::run::command::Start;
+use crate::run::given::{Decided, Given};
+use crate::run::next::{Effect, Step, next};
+use crate::run::rejection::Rejection;
+use crate::run::state::{RunState, Turn};
+
+pub(super) fn start(given: &Given, start: Start) -> Decision {
+    given.caller.person().ok_or(Rejection::NotAPerson)?;
+    let blobs = blobs(given, &["prompt", "scope", "system", "workspace"], &[])?;
+    let event = Event::RunStarted(RunStarted {
+        agent: start.agent,
+        attendance: start.attendance,
+        authority: given.authority,
+        binary: start.binary,
+        http_approval: start.http_approval,
+        limits: start.limits,
+        model: start.model,
+        park_expiry_ms: start.park_expiry_ms,
+        policy: start.policy,
+        rules: given.rules,
+        tool_allowlist: start.tool_allowlist,
+        tools: start.tools,
+    });
+    Ok(vec![Decided { event, blobs }])
+}
+
+/// Who takes a run up, and why.
+pub(super) struct TakenUp {
+    pub(super) attendance: Attendance,
+    pub(super) driver: DriverId,
+    pub(super) host: HostId,
+    pub(super) reason: SegmentReason,
+}
+
+pub(super) fn take_up(state: &RunState, given: &Given, taken: TakenUp) -> Decision {
+    let mut decided = Vec::new();
+    if let Some(open) = state.segment() {
+        if open.driver == taken.driver {
+            return Err(Rejection::OutOfTurn("the driver has the run already"));
+        }
+        // Its driver holds no lock any more, or this one could not have taken it.
+        let active_ms = state
+            .head()
+            .at
+            .ms_since(open.since)
+            .min(given.at.ms_since(open.since));
+        decided.push(end_segment(state, SegmentEnd::Lost, active_ms)?);
+    }
+    let epoch = state
+        .epoch()
+        .checked_add(1)
+        .ok_or(Rejection::Exhausted("segments"))?;
+    let TakenUp {
+        attendance,
+        driver,
+        host,
+        reason,
+    } = taken;
+    let event = SegmentStarted {
+        attendance,
+        driver,
+        epoch,
+        host,
+        reason,
+    };
+    decided.push(Decided::fact(Event::SegmentStarted(event)));
+    Ok(decided)
+}
+
+fn end_segment(state: &RunState, reason: SegmentEnd, active_ms: u64) -> Result<Decided, Rejection> {
+    let open = segment(state)?;
+    let event = SegmentEnded {
+        active_ms,
+        driver: open.driver,
+        epoch: open.epoch,
+        reason,
+    };
+    Ok(Decided::fact(Event::SegmentEnded(event)))
+}
+
+pub(super) fn put_down(state: &RunState, reason: SegmentEnd, active_ms: u64) -> Decision {
+    let mut decided = vec![end_segment(state, reason, active_ms)?];
+    if reason == SegmentEnd::Parked {
+        let pending: Vec<_> = state.pending().into_keys().collect();
+        if pending.is_empty() || !matches!(next(state), Step::Await(_)) {
+            return Err(Rejection::OutOfTurn(
+                "the run does not wait for an approval",
+            ));
+        }
+        decided.push(Decided::fact(Event::RunParked(RunParked { pending })));
+    }
+    Ok(decided)
+}
+
+pub(super) fn call_model(
+    state: &RunState,
+    context: Digest,
+    reserved: Tokens,
+    active_ms: u64,
+) -> Decision {
+    segment(state)?;
+    let Step::Perform(Effect::Prepare { attempt }) = next(state) else {
+        return Err(Rejection::OutOfTurn("the model is not to be called now"));
+    };
+    let mut usage = *state.usage();
+    usage.active_ms = usage.active_ms.saturating_add(active_ms);
+    if usage.blocks_model_call(state.limits(), reserved).is_some() {
+        return finish(state, Outcome::Budget, active_ms);
+    }
+    let model = state.started().model.clone();
+    let event = ModelCalled {
+        attempt,
+        context,
+        model,
+        reserved,
+    };
+    Ok(vec![Decided::fact(Event::ModelCalled(event))])
+}
+
+/// What a model said.
+pub(super) struct Reply {
+    pub(super) calls: Vec<Option<Name>>,
+    pub(super) cost_usd: Usd,
+    pub(super) stop: Stop,
+    pub(super) used: Tokens,
+}
+
+/// The attempt whose reply is due.
+fn called(state: &RunState) -> Result<u32, Rejection> {
+    segment(state)?;
+    match next(state) {
+        Step::Perform(Effect::Complete { attempt }) => Ok(attempt),
+        Step::Perform(Effect::Prepare { .. } | Effect::Propose(_) | Effect::Reconcile(_))
+        | Step::Gate(_)
+        | Step::Execute(_)
+        | Step::Await(_)
+        | Step::Finish(_)
+        | Step::Finished => Err(Rejection::OutOfTurn("no reply of the model is due")),
+    }
+}
+
+pub(super) fn record_reply(state: &RunState, given: &Given, reply: Reply) -> Decision {
+    let attempt = called(state)?;
+    let first = state.next_call().ok_or(Rejection::Exhausted("call ids"))?;
+    let mut calls = Vec::with_capacity(reply.calls.len());
+    let mut names = Vec::with_capacity(reply.calls.len());
+    for (offset, tool) in (0_u32..).zip(reply.calls) {
+        let call = first.plus(offset).ok_or(Rejection::Exhausted("call ids"))?;
+        names.push(format!("arguments.{call}"));
+        calls.push(NamedCall { call, tool });
+    }
+    if calls.len() > PENDING_CALLS_MAX {
+        return Err(Rejection::Exhausted("calls in one reply"));
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let blobs = blobs(given, &names, &["provider", "reply"])?;
+    let Reply {
+        cost_usd,
+        stop,
+        used,
+        ..
+    } = reply;
+    let event = Event::ModelReplied(ModelReplied {
+        attempt,
+        calls,
+        cost_usd,
+        stop,
+        used,
+    });
+    Ok(vec![Decided { event, blobs }])
+}
+
+pub(super) fn record_model_failure(
+    state: &RunState,
+    given: &Given,
+    kind: ModelFailure,
+    used: Option<Tokens>,
+) -> Decision {
+    let attempt = called(state)?;
+    let blobs = blobs(given, &[], &["detail"])?;
+    Ok(vec![Decided {
+        event: Event::ModelFailed(ModelFailed {
+            attempt,
+            kind,
+            used,
+        }),
+        blobs,
+    }])
+}
+
+pub(super) fn tighten(state: &RunState, given: &Given, limits: Limits) -> Decision {
+    let by = given.caller.person().ok_or(Rejection::NotAPerson)?;
+    let now = state.limits();
+    let wider = |new: Option<u64>, old: Option<u64>| new.zip(old).is_some_and(|(n, o)| n > o);
+    let micros = |limits: &Limits| limits.cost_usd;
+    if micros(&limits)
+        .zip(micros(now))
+        .is_some_and(|(new, old)| new > old)
+    {
+        return Err(Rejection::Widened("max-cost-usd"));
+    }
+    if wider(limits.duration_ms, now.duration_ms) {
+        return Err(Rejection::Widened("max-duration"));
+    }
+    if wider(limits.iterations, now.iterations) {
+        return Err(Rejection::Widened("max-iterations"));
+    }
+    if wider(limits.tokens, now.tokens) {
+        return Err(Rejection::Widened("max-tokens"));
+    }
+    let limits = limits.strictest(*now);
+    if limits == *now {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Decided::fact(Event::LimitsTightened(
+        LimitsTightened { by, limits },
+    ))])
+}
+
+pub(super) fn narrow(state: &RunState, given: &Given, mut tools: Vec<Name>) -> Decision {
+    let by = given.caller.person().ok_or(Rejection::NotAPerson)?;
+    if let Some(wider) = tools.iter().find(|tool| !state.offers(tool)) {
+        return Err(Rejection::ToolWidened(wider.clone()));
+    }
+    tools.sort_unstable();
+    tools.dedup();
+    if state.narrowed().is_some_and(|now| now.iter().eq(&tools)) {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Decided::fact(Event::ToolsNarrowed(ToolsNarrowed {
+        by,
+        tools,
+    }))])
+}
+
+pub(super) fn cancel(state: &RunState, given: &Given) -> Decision {
+    let by = given.caller.person().ok_or(Rejection::NotAPerson)?;
+    if state.is_cancelling() {
+        return Ok(Vec::new());
+    }
+    let blobs = blobs(given, &[], &["note"])?;
+    let event = Event::RunCancelRequested(RunCancelRequested { by });
+    Ok(vec![Decided { event, blobs }])
+}
+
+pub(super) fn finish(state: &RunState, outcome: Outcome, active_ms: u64) -> Decision {
+    let step = next(state);
+    let due = match outcome {
+        Outcome::Completed | Outcome::Failed | Outcome::Cancelled => step == Step::Finish(outcome),
+        Outcome::Budget => matches!(step, Step::Perform(Effect::Prepare { .. })),
+        Outcome::Expired => true,
+    };
+    if !due {
+        return Err(Rejection::OutOfTurn("the run does not end that way now"));
+    }
+    let mut decided = Vec::with_capacity(2);
+    if state.segment().is_some() {
+        let reason = match outcome {
+            Outcome::Cancelled => SegmentEnd::Cancelled,
+            Outcome::Completed | Outcome::Failed | Outcome::Budget | Outcome::Expired => {
+                SegmentEnd::Finished
+            }
+        };
+        decided.push(end_segment(state, reason, active_ms)?);
+    }
+    decided.push(finished(state, outcome, open_calls(state)));
+    Ok(decided)
+}
+
+/// `run.finished`, with what the model said last as its text.
+pub(super) fn finished(state: &RunState, outcome: Outcome, open: Vec<OpenCall>) -> Decided {
+    let last = match (state.turn(), outcome) {
+        (Turn::Replied { reply, .. }, Outcome::Completed) => *reply,
+        (Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed, _) => None,
+    };
+    let blobs: Blobs = last
+        .map(|blob| (String::from("text"), blob))
+        .into_iter()
+        .collect();
+    Decided {
+        event: Event::RunFinished(RunFinished { open, outcome }),
+        blobs,
+    }
+}
+
+/// The calls of the newest reply that are not over, each with how far it has come.
+pub(super) fn open_calls(state: &RunState) -> Vec<OpenCall> {
+    let why = |phase| match phase {
+        Phase::Named | Phase::Proposed => Some(OpenWhy::NotGated),
+        Phase::Pending => Some(OpenWhy::Pending),
+        Phase::Granted => Some(OpenWhy::NotStarted),
+        Phase::Executing { .. } | Phase::InDoubt => Some(OpenWhy::InDoubt),
+        Phase::Closed(_) => None,
+    };
+    let open = state.batch().map(|call| (call.id(), why(call.phase())));
+    open.filter_map(|(call, why)| Some(OpenCall { call, why: why? }))
+        .collect()
+}

@@ -1,0 +1,127 @@
+//! Deciding: what events a command comes to in a state, or why it comes to none.
+//!
+//! A decision is a value. It reads no clock and no store, and holds facts and commitments alone:
+//! texts travel beside it, already committed to in [`Given::blobs`].
+
+mod approvals;
+mod calls;
+mod lifecycle;
+
+use super::call::{Call, Phase};
+use super::command::Command;
+use super::given::{Decided, Given};
+use super::rejection::Rejection;
+use super::state::{RunState, Segment};
+use crate::content::Blobs;
+use crate::id::CallId;
+
+type Decision = Result<Vec<Decided>, Rejection>;
+
+/// What events a command comes to. `None` is a run that was not started.
+pub fn decide(state: Option<&RunState>, given: &Given, command: Command) -> Decision {
+    let Some(state) = state else {
+        return match command {
+            Command::Start(start) => lifecycle::start(given, start),
+            _ => Err(Rejection::NotStarted),
+        };
+    };
+    if let Some(outcome) = state.outcome() {
+        return match command {
+            Command::Start(_) => Err(Rejection::Started),
+            _ => Err(Rejection::Finished(outcome)),
+        };
+    }
+    match command {
+        Command::Start(_) => Err(Rejection::Started),
+        Command::TakeUp {
+            attendance,
+            driver,
+            host,
+            reason,
+        } => {
+            let taken = lifecycle::TakenUp {
+                attendance,
+                driver,
+                host,
+                reason,
+            };
+            lifecycle::take_up(state, given, taken)
+        }
+        Command::PutDown { reason, active_ms } => lifecycle::put_down(state, reason, active_ms),
+        Command::CallModel {
+            context,
+            reserved,
+            active_ms,
+        } => lifecycle::call_model(state, context, reserved, active_ms),
+        Command::RecordReply {
+            calls,
+            cost_usd,
+            stop,
+            used,
+        } => {
+            let reply = lifecycle::Reply {
+                calls,
+                cost_usd,
+                stop,
+                used,
+            };
+            lifecycle::record_reply(state, given, reply)
+        }
+        Command::RecordModelFailure { kind, used } => {
+            lifecycle::record_model_failure(state, given, kind, used)
+        }
+        Command::Propose(proposal) => calls::propose(state, given, proposal),
+        Command::Refuse { call, kind } => calls::refuse(state, given, call, kind),
+        Command::Gate { call } => calls::gate(state, given, call),
+        Command::Begin { call, active_ms } => calls::begin(state, given, call, active_ms),
+        Command::RecordOutcome(ended) => calls::record_outcome(state, given, ended),
+        Command::RecordDoubt { call } => calls::record_doubt(state, call),
+        Command::Settle { call, verdict } => calls::settle(state, given, call, verdict),
+        Command::Answer(set) => approvals::answer(state, given, &set),
+        Command::Expire => approvals::expire(state, given),
+        Command::Tighten(limits) => lifecycle::tighten(state, given, limits),
+        Command::Narrow(tools) => lifecycle::narrow(state, given, tools),
+        Command::Cancel => lifecycle::cancel(state, given),
+        Command::Finish { outcome, active_ms } => lifecycle::finish(state, outcome, active_ms),
+    }
+}
+
+/// The open segment; a command of a driver is for it alone.
+fn segment(state: &RunState) -> Result<&Segment, Rejection> {
+    state.segment().ok_or(Rejection::NotDriven)
+}
+
+/// A call of the newest reply that has come as far as `wanted` says.
+fn call_that<'a>(
+    state: &'a RunState,
+    call: CallId,
+    wanted: fn(Phase) -> bool,
+    why: &'static str,
+) -> Result<&'a Call, Rejection> {
+    segment(state)?;
+    let call = state
+        .batch()
+        .find(|open| open.id() == call)
+        .ok_or(Rejection::UnknownCall(call))?;
+    if wanted(call.phase()) {
+        Ok(call)
+    } else {
+        Err(Rejection::OutOfTurn(why))
+    }
+}
+
+/// The command's texts under the names that its record gives them: all of `required`, any of
+/// `optional`, nothing else.
+fn blobs(given: &Given, required: &[&str], optional: &[&str]) -> Result<Blobs, Rejection> {
+    if let Some(missing) = required
+        .iter()
+        .find(|&&name| !given.blobs.contains_key(name))
+    {
+        return Err(Rejection::Text((*missing).to_owned()));
+    }
+    let known = |name: &str| required.contains(&name) || optional.contains(&name);
+    match given.blobs.keys().find(|name| !known(name)) {
+        Some(extra) => Err(Rejection::Text(extra.clone())),
+        None => Ok(given.blobs.clone()),
+    }
+}

@@ -1,0 +1,32 @@
+//! The run as an aggregate: commands are decided into events, events evolve the state, and the
+//! state alone says what remains to be done.
+//!
+//! ```text
+//! call:  named -> proposed -> pending -> granted -> executing -> closed
+//!            \         \          \          \           \-> in doubt -> closed
+//!             \-> closed (refused)  \-> closed (denied, expired)
+//! run:   started -> segment ( model call -> reply -> calls )* -> parked | finished
+//! ```
+//!
+//! Everything here is a synchronous function over values. Live and recovered runs go through the
+//! same [`evolve`], so that a log that folds is a log that could have been written.
+
+mod call;
+mod command;
+mod decide;
+mod evolve;
+mod fold;
+mod given;
+mod next;
+mod rejection;
+mod state;
+
+pub use call::{Call, Close, Grant, Phase, Proposed, Requested};
+pub use command::{Command, Ended, Ending, Proposal, Start};
+pub use decide::decide;
+pub use evolve::{IllegalEvent, evolve};
+pub use fold::{FoldError, Origin, fold};
+pub use given::{Caller, Decided, Given};
+pub use next::{Effect, Step, next};
+pub use rejection::Rejection;
+pub use state::{Head, RunState, Segment, Status, Turn};

@@ -1,0 +1,61 @@
+//! Why a command yields no events. Nothing was recorded, and the run is as it was.
+
+use crate::answers::CoverageError;
+use crate::event::Outcome;
+use crate::id::{CallId, Name};
+
+/// Why a command yields no events.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// The run exists.
+    #[error("the run was started before")]
+    Started,
+    /// The run does not exist.
+    #[error("the run was never started")]
+    NotStarted,
+    /// The run has ended.
+    #[error("the run has ended ({})", .0.as_str())]
+    Finished(Outcome),
+    /// No driver has taken it up, or another one has.
+    #[error("the run is not driven by who sent the command")]
+    NotDriven,
+    /// The command does not fit what the run waits for.
+    #[error("{0}")]
+    OutOfTurn(&'static str),
+    /// No such call.
+    #[error("the run has no call {0}")]
+    UnknownCall(CallId),
+    /// The command is a person's.
+    #[error("only a person may do that")]
+    NotAPerson,
+    /// A text that the record needs is missing, or one is too many.
+    #[error("the command does not bring the text {0:?}, or brings one that has no place")]
+    Text(String),
+    /// Answers that do not cover what is pending.
+    #[error(transparent)]
+    Coverage(#[from] CoverageError),
+    /// Somebody answered before.
+    #[error("already answered: {}", .0.iter().map(CallId::to_string).collect::<Vec<_>>().join(", "))]
+    AlreadyAnswered(Vec<CallId>),
+    /// Nothing waits for an answer.
+    #[error("the run has no call that waits for an approval")]
+    NothingPending,
+    /// Too late.
+    #[error("{0} has expired")]
+    Expired(CallId),
+    /// Nothing has expired yet.
+    #[error("nothing has expired")]
+    NotExpired,
+    /// A cap would become wider.
+    #[error("a cap can be made stricter, not wider: {0}")]
+    Widened(&'static str),
+    /// A tool would come back.
+    #[error("tools can be taken away, not added: {0}")]
+    ToolWidened(Name),
+    /// More than a run may have.
+    #[error("the run has reached the end of its {0}")]
+    Exhausted(&'static str),
+    /// A digest could not be computed.
+    #[error("the proposal has no canonical form")]
+    Encoding,
+}

@@ -1,0 +1,269 @@
+//! The state of a run: what folding its events comes to. Read from outside, written by `evolve`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::call::{Call, Phase};
+use crate::budget::{Limits, Tokens, Usage};
+use crate::content::{Blob, Blobs};
+use crate::digest::Digest;
+use crate::event::{Outcome, RunStarted, Stop};
+use crate::id::{AnswerId, CallId, DriverId, EventId, LedgerId, Name, RunId, Version};
+use crate::policy::{ApprovalPolicy, Attendance};
+use crate::proposal::set_digest;
+use crate::time::Timestamp;
+
+/// The newest record of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Its version.
+    pub version: Version,
+    /// Its digest.
+    pub digest: Digest,
+    /// Its id.
+    pub id: EventId,
+    /// Its time.
+    pub at: Timestamp,
+}
+
+/// A driver that has the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// The driver.
+    pub driver: DriverId,
+    /// Counts segments, from 1.
+    pub epoch: u32,
+    /// Who is there.
+    pub attendance: Attendance,
+    /// When it took the run up.
+    pub since: Timestamp,
+}
+
+/// Where the conversation with the model stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Turn {
+    /// The model is to be called.
+    Ready,
+    /// It was called.
+    Called {
+        /// Which attempt.
+        attempt: u32,
+        /// In which segment.
+        epoch: u32,
+        /// What was set aside.
+        reserved: Tokens,
+    },
+    /// It replied.
+    Replied {
+        /// Why it stopped.
+        stop: Stop,
+        /// Id of the reply's record.
+        id: EventId,
+        /// Time of the reply's record; expiries count from it.
+        at: Timestamp,
+        /// What it said.
+        reply: Option<Blob>,
+    },
+    /// It could not.
+    Failed,
+}
+
+/// What a listing says about a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// A driver has it, or vanished with it.
+    Running,
+    /// Nobody drives it, and it is not parked.
+    Waiting,
+    /// It waits for answers.
+    Parked,
+    /// An execution started, and nobody knows whether it took effect.
+    InDoubt,
+    /// It ended.
+    Finished(Outcome),
+}
+
+/// The state of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunState {
+    pub(super) ledger: LedgerId,
+    pub(super) run: RunId,
+    pub(super) head: Head,
+    pub(super) started: RunStarted,
+    pub(super) started_at: Timestamp,
+    pub(super) texts: Blobs,
+    pub(super) allowlist: BTreeSet<Name>,
+    pub(super) limits: Limits,
+    pub(super) narrowed: Option<BTreeSet<Name>>,
+    pub(super) segment: Option<Segment>,
+    pub(super) epoch: u32,
+    pub(super) usage: Usage,
+    pub(super) turn: Turn,
+    pub(super) batch: Vec<CallId>,
+    pub(super) calls: BTreeMap<CallId, Call>,
+    pub(super) last_answer: Option<AnswerId>,
+    pub(super) parked: bool,
+    pub(super) cancelling: bool,
+    pub(super) outcome: Option<Outcome>,
+}
+
+impl RunState {
+    /// The ledger.
+    pub fn ledger(&self) -> LedgerId {
+        self.ledger
+    }
+
+    /// The run.
+    pub fn run(&self) -> RunId {
+        self.run
+    }
+
+    /// The newest record.
+    pub fn head(&self) -> Head {
+        self.head
+    }
+
+    /// What it was started with.
+    pub fn started(&self) -> &RunStarted {
+        &self.started
+    }
+
+    /// When it was started.
+    pub fn started_at(&self) -> Timestamp {
+        self.started_at
+    }
+
+    /// The contents it was started with: prompt, system, workspace, scope.
+    pub fn texts(&self) -> &Blobs {
+        &self.texts
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> ApprovalPolicy {
+        self.started.policy
+    }
+
+    /// The tools that run unasked.
+    pub fn allowlist(&self) -> &BTreeSet<Name> {
+        &self.allowlist
+    }
+
+    /// The caps in force.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The tools that are left, where they were narrowed after the start.
+    pub fn narrowed(&self) -> Option<&BTreeSet<Name>> {
+        self.narrowed.as_ref()
+    }
+
+    /// Whether a tool of the run's scope is still offered.
+    pub fn offers(&self, tool: &Name) -> bool {
+        self.narrowed
+            .as_ref()
+            .is_none_or(|left| left.contains(tool))
+    }
+
+    /// The driver that has it.
+    pub fn segment(&self) -> Option<&Segment> {
+        self.segment.as_ref()
+    }
+
+    /// The number of the newest segment.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Who is there, as the open segment or else the start says.
+    pub fn attendance(&self) -> Attendance {
+        self.segment
+            .as_ref()
+            .map_or(self.started.attendance, |segment| segment.attendance)
+    }
+
+    /// What it used.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// Where the conversation stands.
+    pub fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    /// The calls of the newest reply, in the model's order.
+    pub fn batch(&self) -> impl DoubleEndedIterator<Item = &Call> {
+        self.batch.iter().filter_map(|call| self.calls.get(call))
+    }
+
+    /// Every call, in order.
+    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &Call> {
+        self.calls.values()
+    }
+
+    /// One call.
+    pub fn call(&self, call: CallId) -> Option<&Call> {
+        self.calls.get(&call)
+    }
+
+    /// The id that the next call will have.
+    pub fn next_call(&self) -> Option<CallId> {
+        match self.calls.last_key_value() {
+            Some((last, _)) => last.plus(1),
+            None => Some(CallId::FIRST),
+        }
+    }
+
+    /// The calls that wait for an answer, with their request digests.
+    pub fn pending(&self) -> BTreeMap<CallId, Digest> {
+        let pending = self.batch().filter(|call| call.phase == Phase::Pending);
+        pending
+            .filter_map(|call| Some((call.id, call.requested.as_ref()?.digest)))
+            .collect()
+    }
+
+    /// The code over all pending requests: what cards show and an answer may name.
+    pub fn set_code(&self) -> Option<String> {
+        let pending = self.pending();
+        (!pending.is_empty()).then(|| set_digest(pending.values()).short())
+    }
+
+    /// The answer set that was recorded last.
+    pub fn last_answer(&self) -> Option<AnswerId> {
+        self.last_answer
+    }
+
+    /// Whether somebody wants it to end.
+    pub fn is_cancelling(&self) -> bool {
+        self.cancelling
+    }
+
+    /// How it ended.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.outcome
+    }
+
+    /// The earliest time at which something that is pending expires.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        let pending = self.batch().filter(|call| call.phase == Phase::Pending);
+        pending
+            .filter_map(|call| call.requested.as_ref())
+            .map(|asked| asked.expires_at)
+            .min()
+    }
+
+    /// What a listing says about it.
+    pub fn status(&self) -> Status {
+        if let Some(outcome) = self.outcome {
+            Status::Finished(outcome)
+        } else if self.batch().any(|call| call.phase == Phase::InDoubt) {
+            Status::InDoubt
+        } else if self.segment.is_some() {
+            Status::Running
+        } else if self.parked {
+            Status::Parked
+        } else {
+            Status::Waiting
+        }
+    }
+}
