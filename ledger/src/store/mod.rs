@@ -1,0 +1,4 @@
+//! Where records and contents are kept.
+
+pub mod head;
+pub mod seal;
