@@ -23,7 +23,8 @@
 //!   same stream already. A read opens them and checks the commitment before it returns them.
 //! - **Reads** see whole appends, in pages. A page that is not full ends at the present end.
 
-pub mod memory;
+pub mod head;
+pub mod seal;
 
 use std::collections::BTreeMap;
 
