@@ -1,0 +1,5 @@
+//! x
+#[derive(Debug)]
+pub struct KeyFile;
+#[derive(Debug)]
+pub struct KeyFileError;
