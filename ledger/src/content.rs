@@ -159,7 +159,7 @@ impl Contents {
     }
 
     /// Adds a content whose commitment was checked when it was opened.
-    pub(crate) fn insert_checked(&mut self, commitment: Commitment, content: Content) {
+    pub fn insert_checked(&mut self, commitment: Commitment, content: Content) {
         self.0.insert(commitment, content);
     }
 

@@ -38,6 +38,7 @@ impl Timestamp {
     }
 
     /// This time and so many milliseconds; the end of the range if that is passed.
+    #[must_use]
     pub fn plus_ms(self, ms: u64) -> Self {
         let micros = i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1000);
         Self::from_micros(self.0.saturating_add(micros)).unwrap_or(Self(LAST_MICROS))

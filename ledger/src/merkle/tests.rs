@@ -98,7 +98,9 @@ fn has_the_roots_of_the_worked_example() {
 #[test]
 fn reads_only_as_many_hashes_as_the_size_has_subtrees() {
     let mut frontier = Frontier::new();
-    events(11).iter().for_each(|event| frontier.push(event));
+    for event in events(11) {
+        frontier.push(&event);
+    }
     let bytes = frontier.to_bytes();
     assert_eq!(bytes.len(), 8 + 3 * 32);
     for length in 0..bytes.len() {
@@ -135,9 +137,13 @@ proptest! {
     ) {
         let (before, after) = leaves.split_at(cut.index(leaves.len() + 1));
         let mut frontier = Frontier::new();
-        before.iter().for_each(|leaf| frontier.push(&Digest::from_bytes(*leaf)));
+        for leaf in before {
+            frontier.push(&Digest::from_bytes(*leaf));
+        }
         let mut frontier = Frontier::from_bytes(&frontier.to_bytes()).unwrap();
-        after.iter().for_each(|leaf| frontier.push(&Digest::from_bytes(*leaf)));
+        for leaf in after {
+            frontier.push(&Digest::from_bytes(*leaf));
+        }
         let hashes: Vec<Hash> = leaves.iter().map(|leaf| leaf_hash(leaf)).collect();
         prop_assert_eq!(frontier.root(), Root(tree_hash(&hashes)));
     }

@@ -210,7 +210,7 @@ impl<N: NonceSource> Sealer<N> {
         let tag = self
             .prefix
             .cipher
-            .seal_in_place_separate_tag(nonce_of_cipher(&nonce), Aad::from(data), &mut plaintext)
+            .seal_in_place_separate_tag(nonce_of_cipher(nonce), Aad::from(data), &mut plaintext)
             .map_err(|_| SealError::TooLarge(length))?;
         let fixed = HEADER_BYTES.saturating_add(TAG_BYTES);
         let mut blob = Vec::with_capacity(plaintext.len().saturating_add(fixed));
@@ -272,7 +272,7 @@ impl Opener {
         }
         let mut bytes = Zeroizing::new(parts.ciphertext.to_vec());
         let data = Aad::from(self.place.associated_data(commitment));
-        let nonce = nonce_of_cipher(parts.nonce);
+        let nonce = nonce_of_cipher(*parts.nonce);
         let plaintext = cipher(&self.key, parts.prefix)?
             .open_in_place_separate_tag(nonce, data, Tag::from(*parts.tag), &mut bytes, 0..)
             .map_err(|_| SealError::Unreadable)?;
@@ -341,10 +341,10 @@ fn cipher(key: &[u8; 32], prefix: &[u8; 16]) -> Result<LessSafeKey, SealError> {
 }
 
 /// The nonce under the sub-key: four zeros, then the 8 bytes that the prefix leaves.
-fn nonce_of_cipher(last: &[u8; 8]) -> Nonce {
+fn nonce_of_cipher(last: [u8; 8]) -> Nonce {
     let mut bytes = [0; 12];
     if let Some(end) = bytes.last_chunk_mut() {
-        *end = *last;
+        *end = last;
     }
     Nonce::assume_unique_for_key(bytes)
 }

@@ -124,7 +124,7 @@ fn seal_raw(commitment: &Commitment, mut plaintext: Vec<u8>) -> Vec<u8> {
     let tag = cipher(&key().derive(), &[5; 16])
         .unwrap()
         .seal_in_place_separate_tag(
-            nonce_of_cipher(&[5; 8]),
+            nonce_of_cipher([5; 8]),
             Aad::from(place().associated_data(commitment)),
             &mut plaintext,
         )
