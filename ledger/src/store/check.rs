@@ -102,7 +102,7 @@ impl Attempt {
 
     /// Compares with what the store holds.
     pub(crate) fn compare(&self, view: &impl View) -> Result<Verdict, AppendError> {
-        let head = view.head(self.stream).map_err(unreadable)?;
+        let head = view.head(self.stream)?;
         match (self.expected, head) {
             (Expected::Start, None) => self.follows_genesis(view)?,
             (Expected::Start, Some(head)) => {
@@ -149,9 +149,7 @@ impl Attempt {
         };
         let mut first = None;
         for record in &self.records {
-            let stored = view
-                .record(self.stream, record.version())
-                .map_err(unreadable)?;
+            let stored = view.record(self.stream, record.version())?;
             match stored {
                 Some(stored) if stored.bytes == *record.bytes() => {
                     first.get_or_insert(stored.position);
@@ -165,7 +163,7 @@ impl Attempt {
     /// Whether authority is what it was when it was read.
     fn has_not_moved(&self, view: &impl View) -> Result<(), AppendError> {
         for unless in &self.unless {
-            let head = view.head(unless.stream).map_err(unreadable)?;
+            let head = view.head(unless.stream)?;
             let head = head.ok_or(AppendError::Mismatch)?;
             if unless.version > head.version {
                 return Err(AppendError::Mismatch);
@@ -188,10 +186,7 @@ impl Attempt {
     /// Whether the contents that it does not bring lie in the stream.
     fn has_contents(&self, view: &impl View) -> Result<(), AppendError> {
         for commitment in &self.elsewhere {
-            if !view
-                .has_content(self.stream, commitment)
-                .map_err(unreadable)?
-            {
+            if !view.has_content(self.stream, commitment)? {
                 return Err(AppendError::Invalid(
                     "a record names a content that is neither brought nor in the stream",
                 ));
@@ -202,8 +197,10 @@ impl Attempt {
 }
 
 /// A store that cannot be read must not be written to.
-fn unreadable(error: ReadError) -> AppendError {
-    AppendError::Poisoned(chain(&error))
+impl From<ReadError> for AppendError {
+    fn from(error: ReadError) -> Self {
+        Self::Poisoned(chain(&error))
+    }
 }
 
 /// The digest of a record as it lies in the store.
@@ -212,7 +209,7 @@ fn stored_digest(
     stream: StreamId,
     version: Version,
 ) -> Result<Option<Digest>, AppendError> {
-    let stored = view.record(stream, version).map_err(unreadable)?;
+    let stored = view.record(stream, version)?;
     Ok(stored.map(|stored| digest(Purpose::Event, &stored.bytes)))
 }
 

@@ -33,7 +33,9 @@
 mod check;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+pub mod head;
 pub mod memory;
+pub mod seal;
 
 use std::collections::BTreeMap;
 
