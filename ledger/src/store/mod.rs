@@ -11,19 +11,30 @@
 //! - **Append compares, it never decides.** `Expected::Start` wants a stream that does not exist,
 //!   `Expected::Head` the version *and digest* of its head. A true version with another digest, or
 //!   a first `prev` that is not the head's digest, is `Mismatch`, whatever its number: a history
-//!   was folded that is not here.
+//!   was folded that is not here. So is a version beyond the head, a first record that does not
+//!   follow its genesis, and an `unless` that names what is not here. Only a stream that is not
+//!   there at all is `Conflict { actual: None }`.
 //! - **A retry is harmless.** If the records from the expected version on are already there with
 //!   equal bytes, the answer is `Appended { replayed: true }` with their first position; with
-//!   other bytes it is `Conflict`.
+//!   other bytes, or where only a part of them is there, it is `Conflict`. `unless` is not asked
+//!   again: what is there was judged when it came.
 //! - **`unless`** names other streams with the version of each that was read. If since then any
 //!   record came to it that changes authority (any record at all for the authority stream), the
 //!   answer is `Moved` and nothing is written.
 //! - **Contents** are kept sealed, once for each (stream, commitment), with the record that names
 //!   them first. A record may name a content only if it comes in the same batch or lies in the
-//!   same stream already. A read opens them and checks the commitment before it returns them.
-//! - **Reads** see whole appends, in pages. A page that is not full ends at the present end.
+//!   same stream already; one that a batch brings must be named in it, fit its commitment and have
+//!   the size class that is recorded. One that is there already is not stored again. A read opens
+//!   them and checks the commitment before it returns them.
+//! - **Reads** see whole appends that are durable, in pages. A page that is not full ends at the
+//!   present end. A stream that does not exist reads as empty.
+//! - **A future that is dropped** takes nothing back: the append may still happen, whole.
 
+mod check;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 pub mod head;
+pub mod memory;
 pub mod seal;
 
 use std::collections::BTreeMap;

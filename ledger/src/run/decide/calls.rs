@@ -204,7 +204,6 @@ fn start_refusal(
         return Some(StartRefusal::List);
     }
     match (&given.verdict, grant.by_person()) {
-        (Some(Verdict::Approve { .. }), _) => None,
         (
             Some(Verdict::Decline {
                 kind: RefusalKind::Rule,
@@ -213,8 +212,8 @@ fn start_refusal(
             true,
         ) => Some(StartRefusal::Rule),
         // A person's grant falls to no policy, and not to nobody being there now.
-        (Some(Verdict::Ask { .. } | Verdict::Decline { .. }), true) => None,
-        (Some(Verdict::Ask { .. } | Verdict::Decline { .. }) | None, _) => {
+        (Some(_), true) | (Some(Verdict::Approve { .. }), false) => None,
+        (Some(Verdict::Ask { .. } | Verdict::Decline { .. }), false) | (None, _) => {
             Some(StartRefusal::Policy)
         }
     }

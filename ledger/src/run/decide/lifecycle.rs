@@ -40,6 +40,7 @@ pub(super) fn start(given: &Given, start: Start) -> Decision {
 }
 
 /// Who takes a run up, and why.
+#[derive(Clone, Copy)]
 pub(super) struct TakenUp {
     pub(super) attendance: Attendance,
     pub(super) driver: DriverId,

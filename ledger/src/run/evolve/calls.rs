@@ -1,109 +1,22 @@
-//! The one transition function: what a state becomes by one more event, or why it cannot follow.
+//! What the events of one call do to it.
 
-use std::collections::BTreeMap;
-
-use super::call::{Call, Close, Grant, Phase, Proposed, Requested};
-use super::state::{Head, RunState, Segment, Turn};
+use super::super::call::{Call, Close, Grant, Phase, Proposed, Requested};
+use super::super::state::RunState;
+use super::Evolved;
 use crate::content::{Blob, Blobs};
+use crate::digest::Digest;
 use crate::envelope::Envelope;
 use crate::event::{
     ApprovalGranted, ApprovalRequested, CallProposed, Event, ExecutionEnded, ExecutionStarted,
-    ModelCalled, ModelReplied, RunFinished, RunStarted, SegmentEnded, SegmentStarted, Settlement,
+    Settlement,
 };
-use crate::id::{CallId, RunId};
-use crate::limits::PENDING_CALLS_MAX;
+use crate::id::CallId;
 use crate::proposal::proposal_digest;
 
-/// An event that cannot follow the state.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{event} at version {version} cannot follow: {why}")]
-pub struct IllegalEvent {
-    /// The event.
-    pub event: &'static str,
-    /// Where.
-    pub version: crate::id::Version,
-    /// Why not.
-    pub why: &'static str,
-}
-
-type Evolved = Result<(), &'static str>;
-
-/// The state after one more record. `None` is a run that was not started.
-///
-/// The link to the record before is checked by whoever reads a log ([`super::fold`], the owner);
-/// this function checks what the event means.
-pub fn evolve(state: Option<RunState>, envelope: &Envelope) -> Result<RunState, IllegalEvent> {
-    let illegal = |why| IllegalEvent {
-        event: envelope.event().name(),
-        version: envelope.version(),
-        why,
-    };
-    let Some(mut state) = state else {
-        return start(envelope).map_err(illegal);
-    };
-    state.apply(envelope).map_err(illegal)?;
-    let header = envelope.header();
-    state.head = Head {
-        version: header.version,
-        digest: envelope.digest(),
-        id: header.id,
-        at: header.at,
-    };
-    Ok(state)
-}
-
-fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
-    let Event::RunStarted(started) = envelope.event() else {
-        return Err("the first record of a run is run.started");
-    };
-    let header = envelope.header();
-    if header.version != crate::id::Version::ZERO {
-        return Err("run.started has version 0");
-    }
-    let started: RunStarted = started.clone();
-    Ok(RunState {
-        ledger: header.ledger,
-        run: RunId::new(header.stream.uuid()),
-        head: Head {
-            version: header.version,
-            digest: envelope.digest(),
-            id: header.id,
-            at: header.at,
-        },
-        started_at: header.at,
-        texts: envelope.blobs().clone(),
-        allowlist: started.tool_allowlist.iter().cloned().collect(),
-        limits: started.limits,
-        narrowed: None,
-        segment: None,
-        epoch: 0,
-        usage: crate::budget::Usage::default(),
-        turn: Turn::Ready,
-        batch: Vec::new(),
-        calls: BTreeMap::new(),
-        last_answer: None,
-        parked: false,
-        cancelling: false,
-        outcome: None,
-        started,
-    })
-}
-
 impl RunState {
-    fn apply(&mut self, envelope: &Envelope) -> Evolved {
-        if self.outcome.is_some() {
-            return Err("the run has ended");
-        }
-        if envelope.at() < self.head.at {
-            return Err("time runs backwards");
-        }
+    pub(super) fn apply_to_call(&mut self, envelope: &Envelope) -> Evolved {
         let blobs = envelope.blobs();
         match envelope.event() {
-            Event::SegmentStarted(event) => self.segment_started(event, envelope),
-            Event::SegmentEnded(event) => self.segment_ended(event),
-            Event::ModelCalled(event) => self.model_called(event),
-            Event::ModelReplied(event) => self.model_replied(event, envelope),
-            Event::ModelFailed(event) => self.model_failed(event.attempt, event.used),
             Event::CallProposed(event) => self.call_proposed(event, envelope),
             Event::CallRefused(event) => {
                 let close = Close::Refused(event.kind);
@@ -151,173 +64,22 @@ impl RunState {
                 call.last = envelope.header().id;
                 Ok(())
             }
-            Event::LimitsTightened(event) => {
-                if event.limits.strictest(self.limits) != event.limits {
-                    return Err("a cap became wider");
-                }
-                self.limits = event.limits;
-                Ok(())
-            }
-            Event::ToolsNarrowed(event) => {
-                if event.tools.iter().any(|tool| !self.offers(tool)) {
-                    return Err("a tool came back");
-                }
-                self.narrowed = Some(event.tools.iter().cloned().collect());
-                Ok(())
-            }
-            Event::RunParked(event) => {
-                let pending: Vec<_> = self.pending().into_keys().collect();
-                if self.segment.is_some() || pending.is_empty() || pending != event.pending {
-                    return Err("the run does not wait for exactly these calls");
-                }
-                self.parked = true;
-                Ok(())
-            }
-            Event::RunCancelRequested(_) => {
-                self.cancelling = true;
-                Ok(())
-            }
-            Event::RunFinished(event) => self.run_finished(event),
             Event::RunStarted(_)
+            | Event::SegmentStarted(_)
+            | Event::SegmentEnded(_)
+            | Event::ModelCalled(_)
+            | Event::ModelReplied(_)
+            | Event::ModelFailed(_)
+            | Event::LimitsTightened(_)
+            | Event::ToolsNarrowed(_)
+            | Event::RunParked(_)
+            | Event::RunCancelRequested(_)
+            | Event::RunFinished(_)
             | Event::LedgerCreated(_)
             | Event::RulesAdopted(_)
             | Event::ClockStepped(_)
-            | Event::AttemptRefused(_) => Err("it does not belong there in a run"),
+            | Event::AttemptRefused(_) => Err("it is about no call"),
         }
-    }
-
-    fn segment_started(&mut self, event: &SegmentStarted, envelope: &Envelope) -> Evolved {
-        if self.segment.is_some() {
-            return Err("a segment is open");
-        }
-        if Some(event.epoch) != self.epoch.checked_add(1) {
-            return Err("segments are counted one by one");
-        }
-        self.epoch = event.epoch;
-        self.parked = false;
-        self.segment = Some(Segment {
-            driver: event.driver,
-            epoch: event.epoch,
-            attendance: event.attendance,
-            since: envelope.at(),
-        });
-        Ok(())
-    }
-
-    fn segment_ended(&mut self, event: &SegmentEnded) -> Evolved {
-        match &self.segment {
-            Some(open) if open.epoch == event.epoch && open.driver == event.driver => {
-                self.segment = None;
-                self.usage.active_ms = self.usage.active_ms.saturating_add(event.active_ms);
-                Ok(())
-            }
-            Some(_) | None => Err("no such segment is open"),
-        }
-    }
-
-    fn driven(&self) -> Result<u32, &'static str> {
-        self.segment
-            .as_ref()
-            .map(|segment| segment.epoch)
-            .ok_or("no segment is open")
-    }
-
-    fn model_called(&mut self, event: &ModelCalled) -> Evolved {
-        let epoch = self.driven()?;
-        if self.batch().any(|call| !call.is_closed()) {
-            return Err("a call is open");
-        }
-        let attempt = match self.turn {
-            Turn::Ready => Some(1),
-            Turn::Replied { .. } if !self.batch.is_empty() => Some(1),
-            Turn::Called {
-                attempt,
-                epoch: earlier,
-                ..
-            } if earlier < epoch => attempt.checked_add(1),
-            Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed => None,
-        };
-        if attempt != Some(event.attempt) {
-            return Err("the model is not to be called");
-        }
-        let reserved = event.reserved;
-        self.turn = Turn::Called {
-            attempt: event.attempt,
-            epoch,
-            reserved,
-        };
-        self.usage.iterations = self.usage.iterations.saturating_add(1);
-        self.usage.tokens = self.usage.tokens.saturating_add(reserved.total());
-        Ok(())
-    }
-
-    /// Ends the open call of the model: what was set aside becomes what was used.
-    fn settle_model(&mut self, attempt: u32, used: Option<crate::budget::Tokens>) -> Evolved {
-        let epoch = self.driven()?;
-        match self.turn {
-            Turn::Called {
-                attempt: open,
-                epoch: caller,
-                reserved,
-            } if open == attempt && caller == epoch => {
-                if let Some(used) = used {
-                    let others = self.usage.tokens.saturating_sub(reserved.total());
-                    self.usage.tokens = others.saturating_add(used.total());
-                }
-                Ok(())
-            }
-            Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed => {
-                Err("no such call of the model is open")
-            }
-        }
-    }
-
-    fn model_replied(&mut self, event: &ModelReplied, envelope: &Envelope) -> Evolved {
-        self.settle_model(event.attempt, Some(event.used))?;
-        if event.calls.len() > PENDING_CALLS_MAX {
-            return Err("more calls than one reply may have");
-        }
-        let first = self.next_call().ok_or("call ids are used up")?;
-        let mut batch = Vec::with_capacity(event.calls.len());
-        for (offset, named) in (0_u32..).zip(&event.calls) {
-            if first.plus(offset) != Some(named.call) {
-                return Err("call ids rise one by one");
-            }
-            let received = envelope
-                .blobs()
-                .get(&format!("arguments.{}", named.call))
-                .copied();
-            batch.push(Call {
-                id: named.call,
-                tool: named.tool.clone(),
-                received,
-                phase: Phase::Named,
-                last: envelope.header().id,
-                proposed: None,
-                requested: None,
-                grant: None,
-                attempts: 0,
-                note: None,
-                result: None,
-            });
-        }
-        self.batch = batch.iter().map(|call| call.id).collect();
-        self.calls
-            .extend(batch.into_iter().map(|call| (call.id, call)));
-        self.usage.cost_usd = self.usage.cost_usd.plus(event.cost_usd);
-        self.turn = Turn::Replied {
-            stop: event.stop,
-            id: envelope.header().id,
-            at: envelope.at(),
-            reply: envelope.blobs().get("reply").copied(),
-        };
-        Ok(())
-    }
-
-    fn model_failed(&mut self, attempt: u32, used: Option<crate::budget::Tokens>) -> Evolved {
-        self.settle_model(attempt, used)?;
-        self.turn = Turn::Failed;
-        Ok(())
     }
 
     fn open_call(&mut self, call: CallId, phases: &[Phase]) -> Result<&mut Call, &'static str> {
@@ -376,7 +138,7 @@ impl RunState {
         Ok(())
     }
 
-    fn proposal(&mut self, call: CallId, digest: crate::digest::Digest) -> Evolved {
+    fn proposal(&mut self, call: CallId, digest: Digest) -> Evolved {
         let proposed = self
             .calls
             .get(&call)
@@ -404,7 +166,7 @@ impl RunState {
         Ok(())
     }
 
-    fn requests(&self, call: CallId, request: crate::digest::Digest) -> Evolved {
+    fn requests(&self, call: CallId, request: Digest) -> Evolved {
         let asked = self
             .calls
             .get(&call)
@@ -415,12 +177,7 @@ impl RunState {
         }
     }
 
-    fn answers(
-        &self,
-        call: CallId,
-        request: crate::digest::Digest,
-        envelope: &Envelope,
-    ) -> Evolved {
+    fn answers(&self, call: CallId, request: Digest, envelope: &Envelope) -> Evolved {
         self.requests(call, request)?;
         let asked = self
             .calls
@@ -525,19 +282,6 @@ impl RunState {
         call.phase = Phase::Closed(close);
         call.result = envelope.blobs().get("result").copied();
         call.last = envelope.header().id;
-        Ok(())
-    }
-
-    fn run_finished(&mut self, event: &RunFinished) -> Evolved {
-        if self.segment.is_some() {
-            return Err("a segment is open");
-        }
-        let executing = |call: &Call| matches!(call.phase, Phase::Executing { .. });
-        if self.batch().any(executing) {
-            return Err("a call is being executed");
-        }
-        self.parked = false;
-        self.outcome = Some(event.outcome);
         Ok(())
     }
 }
