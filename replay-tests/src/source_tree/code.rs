@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(code("a // b\nc"), "a     \nc");
         assert_eq!(code("a /* b /* c */ d */ e"), "a                   e");
         assert_eq!(code(r#"f("a\"b")"#), "f(\"    \")");
-        assert_eq!(code(r###"br#"a"b"#;"###), "br#\"   \"#;");
+        assert_eq!(code(r##"br#"a"b"#;"##), "br#\"   \"#;");
         assert_eq!(code("r#type + 1"), "r#type + 1");
         assert_eq!(code("('\"', '\\'', '\u{e9}')"), "(' ', '  ', '  ')");
         assert_eq!(code("fn f<'a>(x: &'a str) {}"), "fn f<'a>(x: &'a str) {}");
