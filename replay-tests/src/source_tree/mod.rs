@@ -105,8 +105,8 @@ pub struct Tree {
 /// What is read: sources, manifests, documents.
 const EXTENSIONS: [&str; 3] = ["rs", "toml", "md"];
 
-/// Folders that hold no text of the house: built files, and data that tests compare byte for byte.
-const SKIPPED: [&str; 4] = ["target", ".git", "fixtures", "examples"];
+/// Folders that hold no text of the house: data that tests and readers take byte for byte.
+const SKIPPED: [&str; 2] = ["docs/examples", "replay-tests/fixtures"];
 
 impl Tree {
     /// Reads the workspace that this crate was built in.
@@ -115,10 +115,13 @@ impl Tree {
         Self::read(package.parent().unwrap_or(package))
     }
 
-    /// Reads the tree under `root`.
+    /// Reads the tree under `root`: what lies in agreed places, so that neither built files nor
+    /// somebody's notes are held to anything.
     pub fn read(root: &Path) -> io::Result<Self> {
         let mut files = Vec::new();
-        collect(root, root, &mut files)?;
+        for entry in rules::TOP_LEVEL {
+            collect(root, entry.to_owned(), &mut files)?;
+        }
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let root = root.to_owned();
         Ok(Self { root, files })
@@ -156,21 +159,16 @@ fn extension(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
-fn collect(root: &Path, folder: &Path, files: &mut Vec<Source>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let (path, name) = (entry.path(), entry.file_name());
-        if entry.file_type()?.is_dir() {
-            if !SKIPPED.iter().any(|skipped| name == *skipped) {
-                collect(root, &path, files)?;
-            }
-            continue;
+fn collect(root: &Path, path: String, files: &mut Vec<Source>) -> io::Result<()> {
+    let place = root.join(&path);
+    if place.is_dir() && !SKIPPED.contains(&path.as_str()) {
+        for entry in fs::read_dir(&place)? {
+            let name = entry?.file_name();
+            collect(root, format!("{path}/{}", name.to_string_lossy()), files)?;
         }
-        let relative = path.strip_prefix(root).unwrap_or(&path);
-        let relative = relative.to_string_lossy().replace('\\', "/");
-        if EXTENSIONS.contains(&extension(&relative)) {
-            files.push(Source::new(relative, fs::read_to_string(&path)?));
-        }
+    } else if place.is_file() && EXTENSIONS.contains(&extension(&path)) {
+        let text = fs::read_to_string(&place)?;
+        files.push(Source::new(path, text));
     }
     Ok(())
 }
@@ -193,10 +191,7 @@ mod tests {
         assert!(tree.get("ledger/src/lib.rs").is_some());
         assert!(tree.get(".cargo/clippy.toml").is_some());
         assert!(tree.get("docs/ARCHITECTURE.md").is_some());
-        assert!(
-            tree.files
-                .iter()
-                .all(|file| !file.path.starts_with("target/"))
-        );
+        let built = |file: &Source| file.path.starts_with("target/");
+        assert!(!tree.files.iter().any(built));
     }
 }

@@ -232,7 +232,7 @@ pub fn tests_are_not_forgotten(tree: &Tree) -> Vec<Finding> {
 }
 
 /// What may lie at the top of the repository.
-const TOP_LEVEL: [&str; 16] = [
+pub const TOP_LEVEL: [&str; 16] = [
     ".cargo",
     ".ci",
     ".config",
