@@ -1,0 +1,65 @@
+//! What the gate is given about one call, gathered from the folded run and its contents.
+
+use crate::content::Contents;
+use crate::id::CallId;
+use crate::judge::GateInput;
+use crate::limits::DENIALS_OF_TARGET_MAX;
+use crate::precondition::Precondition;
+use crate::run::{Call, Close, Phase, RunState};
+
+/// What the gate is given about one proposed call; `None` if there is no proposal of it.
+pub fn gate_input<'a>(
+    state: &'a RunState,
+    contents: &Contents,
+    call: CallId,
+) -> Option<GateInput<'a>> {
+    let call = state.call(call)?;
+    let proposed = call.proposed()?;
+    Some(GateInput {
+        tool: &proposed.tool,
+        paired: proposed.execute.is_some(),
+        declared: proposed.declared,
+        policy: state.policy(),
+        allowlist: state.allowlist(),
+        offered: state.offers(&proposed.tool),
+        attendance: state.attendance(),
+        repeats: repeats(state, contents, call),
+    })
+}
+
+/// A call that a person denied and that this one repeats: the same tool with equal arguments, or
+/// the last of several at the same target. Equal content of one stream has one commitment.
+fn repeats(state: &RunState, contents: &Contents, call: &Call) -> Option<CallId> {
+    let proposed = call.proposed()?;
+    let denied: Vec<_> = state
+        .calls()
+        .filter(|other| other.id() < call.id())
+        .filter(|other| other.phase() == Phase::Closed(Close::Denied))
+        .filter(|other| other.tool() == Some(&proposed.tool))
+        .collect();
+    let equal = denied.iter().rfind(|other| {
+        let arguments = other.proposed().map(|other| other.arguments.commitment);
+        arguments == Some(proposed.arguments.commitment)
+    });
+    if let Some(equal) = equal {
+        return Some(equal.id());
+    }
+    let target = target(contents, call)?;
+    let same: Vec<_> = denied
+        .iter()
+        .filter(|other| self::target(contents, other).as_ref() == Some(&target))
+        .collect();
+    if same.len() < DENIALS_OF_TARGET_MAX {
+        None
+    } else {
+        same.last().map(|last| last.id())
+    }
+}
+
+/// Path of what a call would change.
+pub fn target(contents: &Contents, call: &Call) -> Option<String> {
+    let blob = call.proposed()?.precondition.as_ref()?;
+    let precondition: Precondition =
+        serde_json::from_slice(contents.bytes(&blob.commitment)?).ok()?;
+    Some(precondition.path().to_owned())
+}
