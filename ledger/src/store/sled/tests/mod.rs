@@ -256,7 +256,9 @@ fn largest(chain: &mut Chain) -> Batch {
 fn the_largest_records_and_contents_come_back() {
     let place = Place::new();
     let (store, mut run) = place.create();
-    let text: Vec<u8> = (0..CONTENT_BYTES_MAX).map(|at| (at % 251) as u8).collect();
+    let text: Vec<u8> = (0..CONTENT_BYTES_MAX)
+        .map(|at| at.to_le_bytes()[0] ^ at.to_le_bytes()[1])
+        .collect();
     block_on(append(&store, &mut run, &[], |chain| {
         let mut batch = largest(chain);
         chain::extend(&mut batch, chain.records(3));
