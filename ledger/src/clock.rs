@@ -22,6 +22,6 @@ pub trait Stamps: Send + Sync {
     /// The id of the record.
     fn id(&self, stream: StreamId, version: Version, at: Timestamp) -> EventId;
 
-    /// The salt of a content that the record names first.
-    fn salt(&self, stream: StreamId, version: Version, name: &str) -> Salt;
+    /// The salt of a content that the record names first, under `name`.
+    fn salt(&self, stream: StreamId, version: Version, name: &str, bytes: &[u8]) -> Salt;
 }

@@ -1,7 +1,7 @@
-//! What the gate is given for one call, gathered from the state of its run and its contents.
+//! What the gate is given about one call, gathered from the folded run and its contents.
 //!
-//! The owner gathers it before a verdict and verification gathers it again from the records
-//! before that verdict, so that both judge the same thing.
+//! The owner gathers it before a verdict, verification once more from what stood before that
+//! verdict: both judge the same thing.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,16 @@ use crate::id::CallId;
 use crate::judge::GateInput;
 use crate::limits::DENIALS_OF_TARGET_MAX;
 use crate::precondition::Precondition;
-use crate::run::{Call, Close, Phase, Proposed, RunState};
+use crate::run::{Call, Close, Phase, RunState};
 
-/// All that a verdict on `call` may depend on; `None` where it was not proposed.
-///
-/// `contents` must hold what [`gate_needs`] names: a target that cannot be read counts as none.
+/// What the gate is given about one proposed call; `None` if there is no proposal of it.
 pub fn gate_input<'a>(
     state: &'a RunState,
     contents: &Contents,
     call: CallId,
 ) -> Option<GateInput<'a>> {
-    let proposed = state.call(call)?.proposed()?;
+    let call = state.call(call)?;
+    let proposed = call.proposed()?;
     Some(GateInput {
         tool: &proposed.tool,
         paired: proposed.execute.is_some(),
@@ -33,65 +32,54 @@ pub fn gate_input<'a>(
     })
 }
 
-/// The contents that [`gate_input`] reads: where this call and the denied calls of its tool aim.
-pub fn gate_needs(state: &RunState, call: CallId) -> BTreeSet<Commitment> {
-    let Some(proposed) = state.call(call).and_then(Call::proposed) else {
-        return BTreeSet::new();
-    };
-    denied(state, call, proposed)
-        .chain([proposed])
-        .filter_map(|aims| Some(aims.precondition?.commitment))
-        .collect()
-}
-
-/// The denied call that `call` repeats: one with equal arguments, or else the last of as many
-/// denials of its target as are enough.
-fn repeats(state: &RunState, contents: &Contents, call: CallId) -> Option<CallId> {
-    let proposed = state.call(call)?.proposed()?;
-    // Equal contents of one stream have one commitment.
-    let arguments = proposed.arguments.commitment;
-    let equal = earlier_denied(state, call, proposed)
-        .filter(|(_, denied)| denied.arguments.commitment == arguments)
-        .last();
-    if let Some((equal, _)) = equal {
-        return Some(equal);
+/// A call that a person denied and that this one repeats: the same tool with equal arguments, or
+/// the last of several at the same target. Equal content of one stream has one commitment.
+fn repeats(state: &RunState, contents: &Contents, call: &Call) -> Option<CallId> {
+    let proposed = call.proposed()?;
+    let denied: Vec<_> = denied_before(state, call).collect();
+    let equal = denied.iter().rfind(|other| {
+        let arguments = other.proposed().map(|other| other.arguments.commitment);
+        arguments == Some(proposed.arguments.commitment)
+    });
+    if let Some(equal) = equal {
+        return Some(equal.id());
     }
-    let path = target(contents, proposed)?;
-    let mut same: Vec<CallId> = earlier_denied(state, call, proposed)
-        .filter(|(_, denied)| target(contents, denied).as_deref() == Some(path.as_str()))
-        .map(|(id, _)| id)
+    let target = target(contents, call)?;
+    let same: Vec<_> = denied
+        .iter()
+        .filter(|other| self::target(contents, other).as_ref() == Some(&target))
         .collect();
     if same.len() < DENIALS_OF_TARGET_MAX {
-        return None;
+        None
+    } else {
+        same.last().map(|last| last.id())
     }
-    same.pop()
 }
 
 /// Earlier calls of the same tool that a person denied, in order.
-pub(crate) fn earlier_denied<'a>(
-    state: &'a RunState,
-    call: CallId,
-    proposed: &'a Proposed,
-) -> impl Iterator<Item = (CallId, &'a Proposed)> {
+pub fn denied_before<'a>(state: &'a RunState, call: &'a Call) -> impl Iterator<Item = &'a Call> {
     state
         .calls()
-        .take_while(move |earlier| earlier.id() < call)
-        .filter(|earlier| earlier.phase() == Phase::Closed(Close::Denied))
-        .filter_map(|earlier| Some((earlier.id(), earlier.proposed()?)))
-        .filter(|(_, earlier)| earlier.tool == proposed.tool)
+        .take_while(|other| other.id() < call.id())
+        .filter(|other| other.phase() == Phase::Closed(Close::Denied))
+        .filter(|other| other.tool() == call.tool())
 }
 
-fn denied<'a>(
-    state: &'a RunState,
-    call: CallId,
-    proposed: &'a Proposed,
-) -> impl Iterator<Item = &'a Proposed> {
-    earlier_denied(state, call, proposed).map(|(_, denied)| denied)
+/// The contents that [`gate_input`] reads: where this call and those denied before it aim.
+pub fn gate_needs(state: &RunState, call: CallId) -> BTreeSet<Commitment> {
+    let Some(call) = state.call(call) else {
+        return BTreeSet::new();
+    };
+    denied_before(state, call)
+        .chain([call])
+        .filter_map(|aims| Some(aims.proposed()?.precondition?.commitment))
+        .collect()
 }
 
-/// Path of the target of a proposal, where it has one that can be read.
-pub(crate) fn target(contents: &Contents, proposed: &Proposed) -> Option<String> {
-    let bytes = contents.bytes(&proposed.precondition?.commitment)?;
-    let precondition: Precondition = serde_json::from_slice(bytes).ok()?;
+/// Path of what a call would change.
+pub fn target(contents: &Contents, call: &Call) -> Option<String> {
+    let blob = call.proposed()?.precondition.as_ref()?;
+    let precondition: Precondition =
+        serde_json::from_slice(contents.bytes(&blob.commitment)?).ok()?;
     Some(precondition.path().to_owned())
 }

@@ -63,7 +63,6 @@ pub struct Granted {
 
 impl Permit {
     /// Mints the permit; its only caller has just made `execution.started` durable.
-    #[allow(dead_code, reason = "called by the owner")]
     pub(crate) fn mint(granted: Granted) -> Self {
         Self { granted }
     }

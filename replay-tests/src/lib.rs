@@ -1,1 +1,3 @@
-//! Skeleton.
+//! The proofs: conformance, replay, crash, tamper, contract.
+
+pub mod source_tree;

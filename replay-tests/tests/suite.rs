@@ -1,1 +1,3 @@
-//! The suite.
+//! The suite: one binary, so that the linker runs once. Every file beside it is listed here.
+
+mod tidy;

@@ -29,4 +29,4 @@ pub use fold::{FoldError, Origin, fold};
 pub use given::{Caller, Decided, Given};
 pub use next::{Effect, Step, next};
 pub use rejection::Rejection;
-pub use state::{Head, RunState, Segment, Status, Turn};
+pub use state::{Head, Reply, RunState, Segment, Status, Turn};

@@ -67,6 +67,17 @@ pub enum Turn {
     Failed,
 }
 
+/// One reply of the model, for whoever renders the conversation again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// What it said.
+    pub text: Option<Blob>,
+    /// The provider's ids and foreign names of its calls.
+    pub provider: Option<Blob>,
+    /// Its calls, in the model's order.
+    pub calls: Vec<CallId>,
+}
+
 /// What a listing says about a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -98,7 +109,7 @@ pub struct RunState {
     pub(super) epoch: u32,
     pub(super) usage: Usage,
     pub(super) turn: Turn,
-    pub(super) batch: Vec<CallId>,
+    pub(super) replies: Vec<Reply>,
     pub(super) calls: BTreeMap<CallId, Call>,
     pub(super) last_answer: Option<AnswerId>,
     pub(super) parked: bool,
@@ -191,9 +202,19 @@ impl RunState {
         &self.turn
     }
 
+    /// Every reply of the model, in order.
+    pub fn replies(&self) -> &[Reply] {
+        &self.replies
+    }
+
     /// The calls of the newest reply, in the model's order.
     pub fn batch(&self) -> impl DoubleEndedIterator<Item = &Call> {
-        self.batch.iter().filter_map(|call| self.calls.get(call))
+        let newest = self
+            .replies
+            .last()
+            .map(|reply| reply.calls.as_slice())
+            .unwrap_or_default();
+        newest.iter().filter_map(|call| self.calls.get(call))
     }
 
     /// Every call, in order.

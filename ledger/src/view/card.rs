@@ -11,10 +11,10 @@ use serde_json::Value;
 use crate::containment::Containment;
 use crate::content::{Blob, Commitment, Contents};
 use crate::digest::Digest;
-use crate::gate_input::{earlier_denied, gate_needs, target};
+use crate::gate_input::{denied_before, gate_needs, target};
 use crate::id::{CallId, Name, RunId};
 use crate::risk::DeclaredRisk;
-use crate::run::{Call, Phase, Proposed, RunState};
+use crate::run::{Call, Phase, RunState};
 use crate::time::Timestamp;
 
 /// What a card asks.
@@ -122,7 +122,7 @@ impl Card {
             .unwrap_or(&proposed.arguments);
         let given =
             (runs.commitment != proposed.arguments.commitment).then_some(&proposed.arguments);
-        let path = reader.target("precondition", proposed);
+        let path = reader.target("precondition", call);
         let path = path.as_deref();
         Some(Self {
             run: state.run(),
@@ -166,9 +166,8 @@ impl Card {
             proposed.preview,
             proposed.message,
         ];
-        let earlier = earlier_open(state, call).map(|(_, earlier)| earlier.precondition);
-        let notes = earlier_denied(state, call.id(), proposed)
-            .map(|(denied, _)| state.call(denied).and_then(Call::note).copied());
+        let earlier = earlier_open(state, call).map(|other| other.proposed()?.precondition);
+        let notes = denied_before(state, call).map(|denied| denied.note().copied());
         let blobs = own.into_iter().chain(earlier).chain(notes).flatten();
         needs.extend(blobs.map(|blob| blob.commitment));
         needs
@@ -201,16 +200,9 @@ const fn quorum(need: u32, kind: CardKind) -> Quorum {
 }
 
 /// Earlier calls of the batch that may still change something, the nearest first.
-fn earlier_open<'a>(
-    state: &'a RunState,
-    call: &Call,
-) -> impl Iterator<Item = (CallId, &'a Proposed)> {
-    let id = call.id();
-    state
-        .batch()
-        .rev()
-        .filter(move |earlier| earlier.id() < id && !earlier.is_closed())
-        .filter_map(|earlier| Some((earlier.id(), earlier.proposed()?)))
+fn earlier_open<'a>(state: &'a RunState, call: &'a Call) -> impl Iterator<Item = &'a Call> {
+    let earlier = |other: &&Call| other.id() < call.id() && !other.is_closed();
+    state.batch().rev().filter(earlier)
 }
 
 /// Reads contents and keeps account of what it could not read.
@@ -243,9 +235,10 @@ impl Reader<'_> {
         value
     }
 
-    fn target(&mut self, what: &str, proposed: &Proposed) -> Option<String> {
-        let path = target(self.contents, proposed);
-        if path.is_none() && proposed.precondition.is_some() {
+    fn target(&mut self, what: &str, call: &Call) -> Option<String> {
+        let path = target(self.contents, call);
+        let aims = call.proposed().and_then(|proposed| proposed.precondition);
+        if path.is_none() && aims.is_some() {
             self.note_unreadable(what);
         }
         path
@@ -253,10 +246,10 @@ impl Reader<'_> {
 
     fn depends_on(&mut self, state: &RunState, call: &Call, path: Option<&str>) -> Option<CallId> {
         let path = path?;
-        for (id, earlier) in earlier_open(state, call) {
-            let aims = self.target(&format!("{id}.precondition"), earlier);
+        for earlier in earlier_open(state, call) {
+            let aims = self.target(&format!("{}.precondition", earlier.id()), earlier);
             if aims.as_deref() == Some(path) {
-                return Some(id);
+                return Some(earlier.id());
             }
         }
         None
@@ -268,16 +261,16 @@ impl Reader<'_> {
         call: &Call,
         path: Option<&str>,
     ) -> Vec<DeniedBefore> {
-        let (Some(path), Some(proposed)) = (path, call.proposed()) else {
+        let Some(path) = path else {
             return Vec::new();
         };
         let mut denials = Vec::new();
-        for (id, earlier) in earlier_denied(state, call.id(), proposed) {
-            let aims = self.target(&format!("{id}.precondition"), earlier);
+        for denied in denied_before(state, call) {
+            let call = denied.id();
+            let aims = self.target(&format!("{call}.precondition"), denied);
             if aims.as_deref() == Some(path) {
-                let note = state.call(id).and_then(Call::note);
-                let note = self.text(&format!("{id}.note"), note);
-                denials.push(DeniedBefore { call: id, note });
+                let note = self.text(&format!("{call}.note"), denied.note());
+                denials.push(DeniedBefore { call, note });
             }
         }
         denials

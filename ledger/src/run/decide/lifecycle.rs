@@ -21,7 +21,11 @@ use crate::run::state::{RunState, Turn};
 
 pub(super) fn start(given: &Given, start: Start) -> Decision {
     given.caller.person().ok_or(Rejection::NotAPerson)?;
-    let blobs = blobs(given, &["prompt", "scope", "system", "workspace"], &[])?;
+    let blobs = blobs(
+        given,
+        &["prompt", "scope", "system", "workspace"],
+        &["config"],
+    )?;
     let event = Event::RunStarted(RunStarted {
         agent: start.agent,
         attendance: start.attendance,

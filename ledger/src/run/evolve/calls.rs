@@ -83,7 +83,7 @@ impl RunState {
     }
 
     fn open_call(&mut self, call: CallId, phases: &[Phase]) -> Result<&mut Call, &'static str> {
-        if !self.batch.contains(&call) {
+        if !self.batch().any(|open| open.id == call) {
             return Err("the call is none of the newest reply");
         }
         let call = self.calls.get_mut(&call).ok_or("no such call")?;

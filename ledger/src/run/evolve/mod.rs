@@ -5,7 +5,7 @@ mod calls;
 use std::collections::BTreeMap;
 
 use super::call::{Call, Phase};
-use super::state::{Head, RunState, Segment, Turn};
+use super::state::{Head, Reply, RunState, Segment, Turn};
 use crate::envelope::Envelope;
 use crate::event::{
     Event, ModelCalled, ModelReplied, RunFinished, RunStarted, SegmentEnded, SegmentStarted,
@@ -78,7 +78,7 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         epoch: 0,
         usage: crate::budget::Usage::default(),
         turn: Turn::Ready,
-        batch: Vec::new(),
+        replies: Vec::new(),
         calls: BTreeMap::new(),
         last_answer: None,
         parked: false,
@@ -194,7 +194,7 @@ impl RunState {
         }
         let attempt = match self.turn {
             Turn::Ready => Some(1),
-            Turn::Replied { .. } if !self.batch.is_empty() => Some(1),
+            Turn::Replied { .. } if self.batch().next().is_some() => Some(1),
             Turn::Called {
                 attempt,
                 epoch: earlier,
@@ -266,7 +266,11 @@ impl RunState {
                 result: None,
             });
         }
-        self.batch = batch.iter().map(|call| call.id).collect();
+        self.replies.push(Reply {
+            text: envelope.blobs().get("reply").copied(),
+            provider: envelope.blobs().get("provider").copied(),
+            calls: batch.iter().map(|call| call.id).collect(),
+        });
         self.calls
             .extend(batch.into_iter().map(|call| (call.id, call)));
         self.usage.cost_usd = self.usage.cost_usd.plus(event.cost_usd);

@@ -1,0 +1,137 @@
+//! `ls`: the entries of one folder, sorted, with type and size.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use placet_ledger::content::Text;
+use placet_ledger::permit::Permit;
+use placet_ledger::precondition::NodeId;
+use placet_ledger::risk::DeclaredRisk;
+use rustix::fs::{AtFlags, FileType, Stat, statat};
+use serde_json::{Value, json};
+
+use super::{Files, Words};
+use crate::tool::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, reading};
+use crate::workspace::{Folder, PathError};
+
+/// Entries in one listing: more would fill a model's context without being read.
+const ENTRIES_MAX: usize = 1_000;
+
+pub(super) fn spec() -> Words {
+    Words {
+        name: "ls",
+        description: "List a folder of the workspace: one entry a line, with its type (d folder, - \
+                      file, l symbolic link, ? other), its size in bytes and its name.",
+        schema: json!({
+            "type": "object",
+            "properties": {"path": {"type": "string", "minLength": 1, "default": "."}},
+            "additionalProperties": false,
+        }),
+        risk: DeclaredRisk::ReadOnly,
+    }
+}
+
+/// The tool.
+#[derive(Debug, Clone)]
+pub(super) struct List(pub(super) Arc<Files>);
+
+#[async_trait]
+impl ExecuteTool for List {
+    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+        let files = Arc::clone(&self.0);
+        let arguments = permit.spend().arguments;
+        let result = reading(move || list(&files, &arguments)).await?;
+        Ok(Output { result })
+    }
+
+    /// Listing has no effect that could be half done.
+    async fn reconcile(&self, _: Interrupted<'_>) -> Result<Reconciled, ToolError> {
+        Ok(Reconciled::NotDone)
+    }
+}
+
+pub(super) fn list(files: &Files, arguments: &Value) -> Result<Text, ToolError> {
+    let path = arguments.get("path").and_then(Value::as_str).unwrap_or(".");
+    let folder = files.workspace.folder(path)?;
+    let wrong = |error| PathError::io("list", path, error);
+    let mut names = BTreeSet::new();
+    let mut left_out = 0_usize;
+    let mut closed = Closed::default();
+    for entry in folder.dir.entries().map_err(wrong)? {
+        let name = entry.map_err(wrong)?.file_name();
+        if closed.hides(files, &folder, &name)? {
+            continue;
+        }
+        names.insert(name);
+        // Kept small here: a folder may hold millions of entries.
+        if names.len() > ENTRIES_MAX && names.pop_last().is_some() {
+            left_out = left_out.saturating_add(1);
+        }
+    }
+    let mut lines: String = names
+        .iter()
+        .filter_map(|name| Some(line(name, &look(&folder, name)?)))
+        .collect();
+    if left_out > 0 {
+        // Writing to a string does not fail.
+        let _ = writeln!(lines, "... and {left_out} more entries, left out");
+    }
+    if lines.is_empty() {
+        lines.push_str("(empty)\n");
+    }
+    Ok(Text::plain(lines))
+}
+
+/// The closed nodes, listed once and only if an entry has several names.
+#[derive(Default)]
+struct Closed(Option<BTreeSet<NodeId>>);
+
+impl Closed {
+    fn hides(&mut self, files: &Files, folder: &Folder, name: &OsStr) -> Result<bool, ToolError> {
+        let Some(found) = look(folder, name) else {
+            return Ok(true);
+        };
+        let node = NodeId {
+            device: found.st_dev,
+            inode: found.st_ino,
+        };
+        if files.workspace.is_closed(node) {
+            return Ok(true);
+        }
+        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        if is_folder || found.st_nlink < 2 {
+            return Ok(false);
+        }
+        if self.0.is_none() {
+            self.0 = Some(files.workspace.closed_now(&folder.path)?);
+        }
+        Ok(self.0.as_ref().is_some_and(|closed| closed.contains(&node)))
+    }
+}
+
+/// What an entry is; `None` if it is gone by now.
+fn look(folder: &Folder, name: &OsStr) -> Option<Stat> {
+    statat(&folder.dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+}
+
+fn line(name: &OsStr, found: &Stat) -> String {
+    let mark = match FileType::from_raw_mode(found.st_mode) {
+        FileType::Directory => 'd',
+        FileType::RegularFile => '-',
+        FileType::Symlink => 'l',
+        _ => '?',
+    };
+    // A line feed in a name would forge an entry.
+    let mut shown = String::new();
+    for char in name.to_string_lossy().chars() {
+        if char.is_control() {
+            shown.extend(char.escape_default());
+        } else {
+            shown.push(char);
+        }
+    }
+    format!("{mark} {:>10} {shown}\n", found.st_size)
+}

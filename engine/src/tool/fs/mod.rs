@@ -1,0 +1,211 @@
+//! File tools: reading and listing are plain, whatever changes a file is a pair.
+//!
+//! Proposing resolves the path and computes the whole new content; executing is one
+//! compare-and-swap (`swap`), the same for writing and editing.
+
+mod edit;
+mod list;
+mod read;
+mod remove;
+mod swap;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use placet_ledger::canonical;
+use placet_ledger::content::Text;
+use placet_ledger::digest::{Digest, Purpose, digest};
+use placet_ledger::limits::CONTENT_BYTES_MAX;
+use placet_ledger::precondition::Precondition;
+use placet_ledger::risk::DeclaredRisk;
+use serde_json::{Value, json};
+
+use super::ToolError;
+use super::registry::{Registry, RegistryError};
+use super::spec::ToolSpec;
+use crate::workspace::{Opened, TEMPORARY_PREFIX, Target, Workspace};
+
+/// Bits that make a program run as somebody else, or a folder sticky: no tool hands them on.
+const SPECIAL_BITS: u32 = 0o7000;
+
+/// Registers `read_file`, `ls`, `write_file`, `edit_file` and `rm` for one workspace. Lock files
+/// are made in the folder `locks`, which must exist.
+pub fn register_file_tools(
+    registry: &mut Registry,
+    workspace: Arc<Workspace>,
+    locks: PathBuf,
+) -> Result<(), RegistryError> {
+    let files = Arc::new(Files::new(workspace, locks));
+    registry.plain(
+        read::spec().build()?,
+        Arc::new(read::ReadFile(Arc::clone(&files))),
+    )?;
+    registry.plain(
+        list::spec().build()?,
+        Arc::new(list::List(Arc::clone(&files))),
+    )?;
+    registry.pair(
+        write::spec().build()?,
+        Arc::new(write::WriteFile(Arc::clone(&files))),
+        Arc::new(write::Put(Arc::clone(&files))),
+    )?;
+    registry.pair(
+        edit::spec().build()?,
+        Arc::new(edit::EditFile(Arc::clone(&files))),
+        Arc::new(write::Put(Arc::clone(&files))),
+    )?;
+    registry.pair(
+        remove::spec().build()?,
+        Arc::new(remove::Remove(Arc::clone(&files))),
+        Arc::new(remove::Remove(files)),
+    )
+}
+
+/// What all file tools share.
+#[derive(Debug)]
+struct Files {
+    workspace: Arc<Workspace>,
+    locks: PathBuf,
+    /// False only where a test stands in for a file system that cannot exchange two names.
+    exchanges: bool,
+}
+
+impl Files {
+    fn new(workspace: Arc<Workspace>, locks: PathBuf) -> Self {
+        Self {
+            workspace,
+            locks,
+            exchanges: true,
+        }
+    }
+}
+
+/// A spec whose name is still text.
+struct Words {
+    name: &'static str,
+    description: &'static str,
+    schema: Value,
+    risk: DeclaredRisk,
+}
+
+impl Words {
+    fn build(self) -> Result<ToolSpec, RegistryError> {
+        Ok(ToolSpec {
+            name: self.name.parse().map_err(RegistryError::Spelling)?,
+            description: self.description.to_owned(),
+            schema: self.schema,
+            risk: self.risk,
+            timeout_ms: None,
+        })
+    }
+}
+
+/// The text of a required argument. The schema has checked it for whoever calls through it.
+fn text<'a>(arguments: &'a Value, name: &str) -> Result<&'a str, ToolError> {
+    arguments
+        .get(name)
+        .and_then(Value::as_str)
+        .ok_or_else(|| ToolError::failed(format!("the argument {name} must be a text")))
+}
+
+/// A file that is there, as text.
+struct Current {
+    opened: Opened,
+    digest: Digest,
+    bytes: Vec<u8>,
+}
+
+impl Current {
+    fn read(workspace: &Workspace, target: &Target) -> Result<Self, ToolError> {
+        let mut opened = workspace.open_file(target)?;
+        let bytes = opened.read(&target.path)?;
+        Ok(Self {
+            digest: digest(Purpose::File, &bytes),
+            opened,
+            bytes,
+        })
+    }
+
+    /// Its text; a clear error for anything else.
+    fn text(&self, path: &str) -> Result<&str, ToolError> {
+        if let Some(at) = self.bytes.iter().position(|&byte| byte == 0) {
+            return Err(ToolError::failed(format!(
+                "{path} is binary (a NUL byte at offset {at}): only UTF-8 text can be handled"
+            )));
+        }
+        std::str::from_utf8(&self.bytes).map_err(|error| {
+            ToolError::failed(format!(
+                "{path} is not UTF-8 text (first wrong byte at offset {}): only UTF-8 text can be \
+                 handled",
+                error.valid_up_to()
+            ))
+        })
+    }
+
+    fn precondition(&self, workspace: &Workspace, target: &Target) -> Precondition {
+        Precondition::File {
+            digest: self.digest,
+            links: self.opened.links,
+            mode: self.opened.mode,
+            node: self.opened.node,
+            parent: target.folder.node,
+            path: target.path.clone(),
+            root: workspace.root(),
+        }
+    }
+
+    /// A sentence about other names of the same file, which a replacement does not reach.
+    fn links_note(&self) -> String {
+        match self.opened.links {
+            0 | 1 => String::new(),
+            links => format!(
+                " The file has {links} hard links; its other names keep the present content."
+            ),
+        }
+    }
+
+    /// Refuses files whose special bits a replacement would have to hand on.
+    fn replaceable(&self, path: &str) -> Result<(), ToolError> {
+        if self.opened.mode & SPECIAL_BITS == 0 {
+            Ok(())
+        } else {
+            Err(ToolError::refused(format!(
+                "{path} has set-id or sticky bits (mode {:o}), and no tool writes such files",
+                self.opened.mode
+            )))
+        }
+    }
+}
+
+/// Refuses a new file content that no content can hold.
+fn fits(path: &str, content: &str) -> Result<(), ToolError> {
+    if content.len() <= CONTENT_BYTES_MAX {
+        Ok(())
+    } else {
+        Err(ToolError::failed(format!(
+            "{path} would have {} bytes, of at most {CONTENT_BYTES_MAX} that a tool can write",
+            content.len()
+        )))
+    }
+}
+
+/// Whether a name is one of placet's own temporary or kept files.
+fn is_reserved(name: &str) -> bool {
+    name.strip_prefix(TEMPORARY_PREFIX)
+        .and_then(|rest| rest.rsplit_once('.'))
+        .is_some_and(|(_, end)| matches!(end, "tmp" | "kept"))
+}
+
+/// The result of a change: what is on disk now, or was before it was removed.
+fn result(path: &str, digest: Digest, bytes: Option<u64>) -> Result<Text, ToolError> {
+    let mut value = json!({"digest": digest, "path": path});
+    if let (Some(fields), Some(bytes)) = (value.as_object_mut(), bytes) {
+        fields.insert("bytes".into(), bytes.into());
+    }
+    canonical::to_vec(&value)
+        .map(Text::json)
+        .map_err(|error| ToolError::in_doubt(format!("done, but cannot write the result: {error}")))
+}

@@ -1,0 +1,420 @@
+//! The compare-and-swap of every change to a file: write beside, sync, exchange, look at what came
+//! out, exchange back if that is not what the preview was computed against.
+//!
+//! Checking first and renaming then would overwrite what another program wrote in between; an
+//! exchange hands its version out, so that nobody's bytes are lost. The lock binds only placet.
+//!
+//! Creation never overwrites, and a removal moves the file aside before it looks and unlinks.
+//! Where the file system cannot exchange, the target is compared under the lock and then renamed
+//! over: there another program's version may be lost between the two. A program that holds the old
+//! file open and writes to it after it came out and was compared, writes to a file without a name;
+//! no check can see that.
+
+mod beside;
+mod lock;
+mod reconcile;
+#[cfg(test)]
+mod tests;
+
+use placet_ledger::content::Text;
+use placet_ledger::digest::{Digest, Purpose, digest};
+use placet_ledger::id::{CallId, RunId};
+use placet_ledger::precondition::{NodeId, Precondition};
+use rustix::fs::{AtFlags, RenameFlags, fsync, linkat, renameat, renameat_with, statat, unlinkat};
+use rustix::io::Errno;
+use serde_json::Value;
+
+use super::{Files, result, text};
+use crate::tool::ToolError;
+use crate::workspace::{Folder, Opened, PathError, TEMPORARY_PREFIX, Target};
+use beside::Beside;
+use lock::Lock;
+
+/// Exchanges in a row that another program may defeat before placet stops disturbing it.
+const EXCHANGES_MAX: usize = 16;
+
+/// One change of one file, for one call.
+#[derive(Debug)]
+pub(super) struct Job<'a> {
+    files: &'a Files,
+    path: &'a str,
+    precondition: &'a Precondition,
+    /// Names beside the target: of a file on its way in or out, and of a version that is kept.
+    temporary: String,
+    kept: String,
+}
+
+impl<'a> Job<'a> {
+    /// The change that a call makes. The arguments and the precondition must name one path.
+    pub(super) fn new(
+        files: &'a Files,
+        (run, call): (RunId, CallId),
+        arguments: &'a Value,
+        precondition: Option<&'a Precondition>,
+    ) -> Result<Self, ToolError> {
+        let path = text(arguments, "path")?;
+        let precondition = precondition
+            .filter(|precondition| precondition.path() == path)
+            .ok_or_else(|| ToolError::failed(format!("the call has no precondition for {path}")))?;
+        let run: String = run.to_string().chars().take(8).collect();
+        Ok(Self {
+            files,
+            path,
+            precondition,
+            temporary: format!("{TEMPORARY_PREFIX}{run}-{call}.tmp"),
+            kept: format!("{TEMPORARY_PREFIX}{run}-{call}.kept"),
+        })
+    }
+
+    /// Puts `content` in place of what the preview was computed against.
+    pub(super) fn put(&self, content: &str) -> Result<Text, ToolError> {
+        let _lock = self.lock()?;
+        let target = self.target()?;
+        match self.precondition {
+            Precondition::File { .. } => self.replace(&target, content.as_bytes()),
+            Precondition::Absent { .. } => self.create(&target, content.as_bytes()),
+        }
+    }
+
+    /// Removes the file that was previewed.
+    pub(super) fn remove(&self) -> Result<Text, ToolError> {
+        let _lock = self.lock()?;
+        let target = self.target()?;
+        let folder = &target.folder;
+        let opened = self.unchanged(&target)?;
+        match self.move_to(folder, &target.name, &self.temporary) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Err(self.stale("it is gone")),
+            Err(Errno::EXIST) => return Err(self.leftover()),
+            Err(errno) => return Err(self.failed("move aside", errno)),
+        }
+        if let Some(difference) = self.difference(folder, &self.temporary) {
+            return Err(self.move_back(&target, &difference));
+        }
+        let Precondition::File { digest, .. } = self.precondition else {
+            return Err(ToolError::failed("the call has no file to remove"));
+        };
+        self.unlink(folder)?;
+        result(self.path, *digest, Some(opened.bytes))
+    }
+
+    fn lock(&self) -> Result<Lock, ToolError> {
+        let real = format!("{}/{}", self.files.workspace.path(), self.path);
+        Lock::take(&self.files.locks, &real)
+    }
+
+    /// The place of the target, in the very folders of the preview.
+    fn target(&self) -> Result<Target, ToolError> {
+        let (Precondition::File { parent, root, .. } | Precondition::Absent { parent, root, .. }) =
+            self.precondition;
+        if self.files.workspace.root() != *root {
+            return Err(self.stale("the workspace is another folder"));
+        }
+        let target = self
+            .files
+            .workspace
+            .target_exact(self.path)
+            .map_err(|error| self.moved(error))?;
+        if target.folder.node == *parent {
+            Ok(target)
+        } else {
+            Err(self.stale("its folder is another one"))
+        }
+    }
+
+    /// What is closed stays refused; any other trouble on the way is a change since the preview.
+    fn moved(&self, error: PathError) -> ToolError {
+        if error.is_refusal() {
+            error.into()
+        } else {
+            self.stale(&error.to_string())
+        }
+    }
+
+    fn unchanged(&self, target: &Target) -> Result<Opened, ToolError> {
+        let opened = self
+            .files
+            .workspace
+            .open_named(&target.folder, &target.name);
+        self.compared(opened.map_err(|error| self.moved(error))?)
+            .map_err(|difference| self.stale(&difference))
+    }
+
+    /// The file, if it is the previewed one; else what differs.
+    fn compared(&self, mut opened: Opened) -> Result<Opened, String> {
+        let Precondition::File {
+            digest,
+            links,
+            mode,
+            node,
+            ..
+        } = self.precondition
+        else {
+            return Err("there is a file where none was".into());
+        };
+        if opened.node != *node {
+            return Err("it is another file".into());
+        }
+        if opened
+            .digest(self.path)
+            .map_err(|error| error.to_string())?
+            != *digest
+        {
+            return Err("its content is different".into());
+        }
+        if opened.mode != *mode {
+            return Err(format!("its mode is {:o}, not {mode:o}", opened.mode));
+        }
+        if opened.links != *links {
+            return Err(format!("it has {} hard links, not {links}", opened.links));
+        }
+        Ok(opened)
+    }
+
+    /// How the file of that name differs from the previewed one, if it does.
+    fn difference(&self, folder: &Folder, name: &str) -> Option<String> {
+        match self.files.workspace.open_named(folder, name) {
+            Ok(opened) => self.compared(opened).err(),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    fn replace(&self, target: &Target, content: &[u8]) -> Result<Text, ToolError> {
+        let before = self.unchanged(target)?;
+        let own = self.beside(&target.folder, content, Some(&before))?;
+        match self.exchange(target) {
+            Ok(()) => {}
+            Err(Errno::INVAL | Errno::NOSYS) => return self.replace_by_rename(target, &own),
+            Err(Errno::NOENT) => return Err(self.give_up(target, self.stale("it is gone"))),
+            Err(errno) => return Err(self.give_up(target, self.failed("exchange", errno))),
+        }
+        if let Some(difference) = self.difference(&target.folder, &self.temporary) {
+            return Err(self.take_back(target, (own.node, own.digest), &difference));
+        }
+        self.unlink(&target.folder)?;
+        self.written(target, own)
+    }
+
+    /// For file systems that cannot exchange: compares again, as late as possible, then renames.
+    fn replace_by_rename(&self, target: &Target, own: &Beside) -> Result<Text, ToolError> {
+        if let Err(error) = self.unchanged(target) {
+            return Err(self.give_up(target, error));
+        }
+        let folder = &target.folder.dir;
+        if let Err(errno) = renameat(folder, &self.temporary, folder, &target.name) {
+            return Err(self.give_up(target, self.failed("rename", errno)));
+        }
+        self.sync(&target.folder)?;
+        self.written(target, own.again()?)
+    }
+
+    fn create(&self, target: &Target, content: &[u8]) -> Result<Text, ToolError> {
+        if !target.is_absent() {
+            return Err(self.stale("there is something of that name by now"));
+        }
+        let own = self.beside(&target.folder, content, None)?;
+        match self.move_to(&target.folder, &self.temporary, &target.name) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => {
+                let stale = self.stale("there is something of that name by now");
+                return Err(self.give_up(target, stale));
+            }
+            Err(errno) => return Err(self.give_up(target, self.failed("create", errno))),
+        }
+        self.sync(&target.folder)?;
+        self.written(target, own)
+    }
+
+    /// The result, from what is on disk: the file at the target while that is ours.
+    fn written(&self, target: &Target, mut own: Beside) -> Result<Text, ToolError> {
+        let doubt = |error: PathError| ToolError::in_doubt(format!("written, but {error}"));
+        let at_target = self
+            .files
+            .workspace
+            .open_named(&target.folder, &target.name);
+        let bytes = match at_target {
+            Ok(mut opened) if opened.node == own.node => opened.read(self.path),
+            // Replaced by another program since: the change was made all the same.
+            _ => own.read(self.path),
+        }
+        .map_err(doubt)?;
+        let found = digest(Purpose::File, &bytes);
+        if found == own.digest {
+            result(self.path, found, u64::try_from(bytes.len()).ok())
+        } else {
+            Err(ToolError::in_doubt(format!(
+                "{} was written, but reading it back gives other bytes",
+                self.path
+            )))
+        }
+    }
+
+    /// Exchanges back until what comes out is what was last put in: then nobody interfered.
+    fn take_back(&self, target: &Target, own: (NodeId, Digest), difference: &str) -> ToolError {
+        let folder = &target.folder;
+        let lost = |errno: Errno| {
+            ToolError::in_doubt(format!(
+                "{} changed while it was written ({difference}), and exchanging back failed: {errno}; \
+                 look for {} beside it",
+                self.path, self.temporary
+            ))
+        };
+        let mut placed = own.0;
+        for _ in 0..EXCHANGES_MAX {
+            let step = node_at(folder, &self.temporary).and_then(|aside| {
+                self.exchange(target)?;
+                Ok((aside, node_at(folder, &self.temporary)?))
+            });
+            match step {
+                Err(errno) => return lost(errno),
+                Ok((_, out)) if out == placed => {
+                    return self.end_take_back(target, own, difference);
+                }
+                // Newer than what was just put in place: it goes back as well.
+                Ok((aside, _)) => placed = aside,
+            }
+        }
+        let kept = self.keep(folder);
+        self.stale(&format!(
+            "{difference}, and it keeps being replaced; one version is kept as {kept}"
+        ))
+    }
+
+    fn end_take_back(&self, target: &Target, own: (NodeId, Digest), difference: &str) -> ToolError {
+        let folder = &target.folder;
+        if self.is_ours(folder, own) {
+            return match self.unlink(folder) {
+                Ok(()) => self.stale(difference),
+                Err(error) => error,
+            };
+        }
+        let kept = self.keep(folder);
+        self.stale(&format!(
+            "{difference}; the newest version is in place, an older one is kept as {kept}"
+        ))
+    }
+
+    /// Whether the file beside is the one that was written for this call, with its very bytes.
+    fn is_ours(&self, folder: &Folder, (node, intended): (NodeId, Digest)) -> bool {
+        self.files
+            .workspace
+            .open_named(folder, &self.temporary)
+            .is_ok_and(|mut found| {
+                found.node == node && found.digest(self.path).is_ok_and(|found| found == intended)
+            })
+    }
+
+    /// Moves back what was set aside to be removed.
+    fn move_back(&self, target: &Target, difference: &str) -> ToolError {
+        match self.move_to(&target.folder, &self.temporary, &target.name) {
+            Ok(()) => match self.sync(&target.folder) {
+                Ok(()) => self.stale(difference),
+                Err(error) => error,
+            },
+            Err(Errno::EXIST) => {
+                let kept = self.keep(&target.folder);
+                self.stale(&format!(
+                    "{difference}; a newer file is in place, the older one is kept as {kept}"
+                ))
+            }
+            Err(errno) => ToolError::in_doubt(format!(
+                "{} changed while it was removed ({difference}), and moving it back failed: {errno}; \
+                 it is kept as {}",
+                self.path, self.temporary
+            )),
+        }
+    }
+
+    /// Gives a version that is nobody's leftover a name that no later call uses.
+    fn keep(&self, folder: &Folder) -> &str {
+        match self.move_to(folder, &self.temporary, &self.kept) {
+            Ok(()) => &self.kept,
+            Err(_) => &self.temporary,
+        }
+    }
+
+    fn exchange(&self, target: &Target) -> Result<(), Errno> {
+        if !self.files.exchanges {
+            return Err(Errno::INVAL);
+        }
+        let folder = &target.folder.dir;
+        renameat_with(
+            folder,
+            &self.temporary,
+            folder,
+            &target.name,
+            RenameFlags::EXCHANGE,
+        )
+    }
+
+    /// Moves a file to a name in the same folder that nothing has.
+    fn move_to(&self, folder: &Folder, from: &str, to: &str) -> Result<(), Errno> {
+        let dir = &folder.dir;
+        let moved = if self.files.exchanges {
+            renameat_with(dir, from, dir, to, RenameFlags::NOREPLACE)
+        } else {
+            Err(Errno::INVAL)
+        };
+        match moved {
+            // A hard link never overwrites either; it only takes two steps.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                linkat(dir, from, dir, to, AtFlags::empty())?;
+                unlinkat(dir, from, AtFlags::empty())
+            }
+            moved => moved,
+        }
+    }
+
+    /// Removes the temporary file and makes the folder durable.
+    fn unlink(&self, folder: &Folder) -> Result<(), ToolError> {
+        unlinkat(&folder.dir, &self.temporary, AtFlags::empty())
+            .map_err(|errno| self.unsettled("remove the temporary file of", errno))?;
+        self.sync(folder)
+    }
+
+    fn sync(&self, folder: &Folder) -> Result<(), ToolError> {
+        fsync(&folder.dir).map_err(|errno| self.unsettled("sync the folder of", errno))
+    }
+
+    /// Removes our own file after a step that changed nothing.
+    fn give_up(&self, target: &Target, error: ToolError) -> ToolError {
+        match unlinkat(&target.folder.dir, &self.temporary, AtFlags::empty()) {
+            Ok(()) => error,
+            Err(_) => ToolError::failed(format!(
+                "{error}; the temporary file {} could not be removed",
+                self.temporary
+            )),
+        }
+    }
+
+    fn stale(&self, what: &str) -> ToolError {
+        ToolError::stale(format!(
+            "{} is not as it was previewed: {what}; read it again and propose anew",
+            self.path
+        ))
+    }
+
+    fn failed(&self, action: &str, errno: Errno) -> ToolError {
+        ToolError::failed(format!("cannot {action} {}: {errno}", self.path))
+    }
+
+    fn unsettled(&self, action: &str, errno: Errno) -> ToolError {
+        ToolError::in_doubt(format!("cannot {action} {}: {errno}", self.path))
+    }
+
+    fn leftover(&self) -> ToolError {
+        ToolError::failed(format!(
+            "the temporary file {} beside {} exists already",
+            self.temporary, self.path
+        ))
+    }
+}
+
+/// Device and inode of what has a name.
+fn node_at(folder: &Folder, name: &str) -> Result<NodeId, Errno> {
+    let found = statat(&folder.dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(NodeId {
+        device: found.st_dev,
+        inode: found.st_ino,
+    })
+}

@@ -1,0 +1,168 @@
+//! What a tool is: a half that proposes and mutates nothing, and a half that executes a permit.
+//!
+//! A gated tool implements both traits and is registered as a pair; a plain tool implements
+//! [`ExecuteTool`] alone. Only a [`Permit`] executes, and only the ledger mints one. Work on files
+//! blocks, so it runs on threads that may block.
+
+pub mod arguments;
+pub mod fs;
+pub mod registry;
+pub mod spec;
+
+use async_trait::async_trait;
+use placet_ledger::content::Text;
+use placet_ledger::id::{CallId, RunId};
+use placet_ledger::permit::Permit;
+use placet_ledger::precondition::Precondition;
+use serde_json::Value;
+
+use crate::workspace::PathError;
+
+/// The visible half of a pair: it does the reading and computing, and changes nothing.
+#[async_trait]
+pub trait ProposeTool: Send + Sync {
+    /// Turns arguments that match the schema into what a person is shown.
+    async fn propose(&self, arguments: &Value) -> Result<Draft, ToolError>;
+}
+
+/// The half that acts: the hidden half of a pair, or a plain tool.
+#[async_trait]
+pub trait ExecuteTool: Send + Sync {
+    /// Does what was permitted, once.
+    async fn execute(&self, permit: Permit) -> Result<Output, ToolError>;
+
+    /// Says what became of an execution that ended without an outcome.
+    async fn reconcile(&self, interrupted: Interrupted<'_>) -> Result<Reconciled, ToolError>;
+}
+
+/// What a proposing half worked out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// Effective arguments: defaults filled in, paths resolved.
+    pub arguments: Value,
+    /// Arguments of the executing half, which normalises and computes nothing.
+    pub execute_arguments: Value,
+    /// One sentence for the person who decides.
+    pub message: String,
+    /// A unified diff, where there is one.
+    pub preview: Option<String>,
+    /// What the preview was computed against.
+    pub precondition: Precondition,
+}
+
+/// What an execution yielded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// What the model is told.
+    pub result: Text,
+}
+
+/// An execution that was started and has no outcome. Its run and call are part of it because the
+/// names of temporary files derive from them.
+#[derive(Debug, Clone, Copy)]
+pub struct Interrupted<'a> {
+    /// The run.
+    pub run: RunId,
+    /// The call.
+    pub call: CallId,
+    /// Arguments of the executing half.
+    pub arguments: &'a Value,
+    /// What had to be so when it started.
+    pub precondition: Option<&'a Precondition>,
+}
+
+/// What became of an interrupted execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reconciled {
+    /// It took effect; this is its result.
+    Done(Text),
+    /// It had no effect, or its effect was taken back.
+    NotDone,
+    /// Nothing that can be seen tells.
+    Unknown,
+}
+
+/// Why a tool did not do what was asked. The text is for the model: what was expected, where, and
+/// what it can do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    /// What the preview was computed against has changed.
+    #[error("stale: {detail}")]
+    Stale {
+        /// What changed.
+        detail: String,
+    },
+    /// It is not allowed, whoever approves it.
+    #[error("refused: {detail}")]
+    Refused {
+        /// What is not allowed.
+        detail: String,
+    },
+    /// It cannot be done as asked; nothing was changed.
+    #[error("{detail}")]
+    Failed {
+        /// What stood in the way.
+        detail: String,
+    },
+    /// It may have taken effect, and nobody can tell.
+    #[error("in doubt: {detail}")]
+    InDoubt {
+        /// What is known.
+        detail: String,
+    },
+}
+
+impl ToolError {
+    pub(crate) fn failed(detail: impl Into<String>) -> Self {
+        Self::Failed {
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn refused(detail: impl Into<String>) -> Self {
+        Self::Refused {
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn stale(detail: impl Into<String>) -> Self {
+        Self::Stale {
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn in_doubt(detail: impl Into<String>) -> Self {
+        Self::InDoubt {
+            detail: detail.into(),
+        }
+    }
+}
+
+impl From<PathError> for ToolError {
+    fn from(error: PathError) -> Self {
+        let detail = error.to_string();
+        if error.is_refusal() {
+            Self::Refused { detail }
+        } else {
+            Self::Failed { detail }
+        }
+    }
+}
+
+/// Runs work that only reads on a thread that may block.
+pub(crate) async fn reading<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|_| Err(ToolError::failed("the tool stopped before it had a result")))
+}
+
+/// Runs work that writes on a thread that may block; if it is lost, nobody knows how far it came.
+pub(crate) async fn writing<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|_| Err(ToolError::in_doubt("the tool stopped while it was writing")))
+}

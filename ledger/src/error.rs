@@ -1,0 +1,71 @@
+//! What the facade may answer instead of a result; modules below keep their own small enums.
+
+use crate::authority::AuthorityError;
+use crate::canonical::EncodeError;
+use crate::envelope::WriteError;
+use crate::id::{CallId, RunId};
+use crate::run::{FoldError, Rejection};
+use crate::store::{AppendError, ReadError};
+
+/// Why the ledger did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The command does not fit; nothing was recorded.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// No such run.
+    #[error("no run {0}")]
+    NoRun(RunId),
+    /// Somebody else wrote first; load and decide again.
+    #[error("somebody else moved the run, or its authority changed, at the same time")]
+    Conflict,
+    /// The store cannot take it now.
+    #[error("the store is busy")]
+    Busy,
+    /// It may have been recorded or not.
+    #[error("whether it was recorded is unknown: {0}")]
+    Unknown(String),
+    /// The store was closed for writing.
+    #[error("the ledger is closed for writing: {0}")]
+    Closed(String),
+    /// What is recorded does not verify.
+    #[error("the ledger does not verify: {0}")]
+    Integrity(String),
+    /// A stored run does not fold: it is shown and exported, never driven.
+    #[error("run {run} is quarantined")]
+    Quarantined {
+        /// The run.
+        run: RunId,
+        /// Why it does not fold.
+        #[source]
+        source: FoldError,
+    },
+    /// A stored authority stream does not fold.
+    #[error("the authority stream does not fold")]
+    Authority(#[from] AuthorityError),
+    /// The record of a call is not what the state says.
+    #[error("the records of {0} do not bear out what it is about to do")]
+    Unproven(CallId),
+    /// It could not be read.
+    #[error("cannot read the ledger")]
+    Read(#[from] ReadError),
+    /// It could not be written.
+    #[error("cannot write the record")]
+    Write(#[from] WriteError),
+    /// Something has no canonical form.
+    #[error("cannot encode")]
+    Encode(#[from] EncodeError),
+}
+
+impl From<AppendError> for LedgerError {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::Conflict { .. } | AppendError::Moved { .. } => Self::Conflict,
+            AppendError::Mismatch => Self::Integrity(error.to_string()),
+            AppendError::Invalid(why) => Self::Closed(why.to_owned()),
+            AppendError::Busy => Self::Busy,
+            AppendError::Unknown(why) => Self::Unknown(why),
+            AppendError::Poisoned(why) => Self::Closed(why),
+        }
+    }
+}

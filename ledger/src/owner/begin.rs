@@ -1,0 +1,185 @@
+//! Starting an execution: nothing that a caller holds is believed, the log is read again.
+
+use serde_json::Value;
+
+use super::Owner;
+use super::cell::Cell;
+use crate::content::{Blob, Texts};
+use crate::envelope::Envelope;
+use crate::error::LedgerError;
+use crate::event::{ApprovalGranted, Event};
+use crate::id::{CallId, RunId, Version};
+use crate::permit::{Granted, Permit};
+use crate::precondition::Precondition;
+use crate::proposal::proposal_digest;
+use crate::run::{Call, Caller, Command, Grant, Proposed, Rejection};
+
+/// What came of starting a call.
+#[derive(Debug)]
+pub enum Begun {
+    /// It may be executed, once.
+    Permit(Box<Permit>),
+    /// The grant no longer held; a new verdict is recorded.
+    Refused,
+}
+
+impl Owner {
+    /// Starts an allowed call: its own records are read back from the log and checked, the gate is
+    /// asked again, and `execution.started` is durable before the permit exists.
+    pub(crate) async fn begin(
+        &self,
+        run: RunId,
+        call: CallId,
+        active_ms: u64,
+    ) -> Result<Begun, LedgerError> {
+        let cell = self.cell(run).await?;
+        let mut cell = cell.lock().await;
+        let staged = |version: Version| {
+            cell.staged
+                .records
+                .first()
+                .is_some_and(|first| version >= first.version())
+        };
+        let found = cell
+            .state(run)?
+            .call(call)
+            .ok_or(Rejection::UnknownCall(call))?;
+        let (proposed, grant) = found
+            .proposed()
+            .cloned()
+            .zip(found.grant().cloned())
+            .ok_or(Rejection::OutOfTurn(
+                "the call is not allowed, or was started",
+            ))?;
+        let requested = found.requested().cloned();
+        if staged(grant.version) || staged(proposed.version) {
+            self.commit_cell(run, &mut cell).await?;
+        }
+        self.prove(run, &mut cell, call, &proposed).await?;
+        self.prove_grant(run, call, &proposed, &grant).await?;
+        if let Some(asked) = requested.filter(|_| grant.by_person()) {
+            let record = self.read_back(run, asked.version).await?;
+            let proven = matches!(record.event(), Event::ApprovalRequested(event)
+                if event.call == call && event.proposal == proposed.digest);
+            if !proven || record.digest() != asked.digest {
+                return Err(LedgerError::Unproven(call));
+            }
+        }
+        let command = Command::Begin { call, active_ms };
+        let recorded = self.stage(run, &mut cell, &Caller::Driver, (command, Texts::new()))?;
+        let attempt = recorded.iter().find_map(|record| match record.event() {
+            Event::ExecutionStarted(event) => Some(event.attempt),
+            _ => None,
+        });
+        self.commit_cell(run, &mut cell).await?;
+        let Some(attempt) = attempt else {
+            return Ok(Begun::Refused);
+        };
+        self.permit(run, &mut cell, call, attempt)
+            .await
+            .map(|permit| Begun::Permit(Box::new(permit)))
+    }
+
+    async fn read_back(&self, run: RunId, version: Version) -> Result<Envelope, LedgerError> {
+        let stored = self
+            .parts
+            .store
+            .read_run(run.stream(), version, 1)
+            .await?
+            .pop();
+        let missing = || LedgerError::Integrity(format!("record {run}@{version} is gone"));
+        self.parse(stored.ok_or_else(missing)?)
+    }
+
+    /// The proposal in the log is the one that was folded, byte for byte.
+    async fn prove(
+        &self,
+        run: RunId,
+        cell: &mut Cell,
+        call: CallId,
+        proposed: &Proposed,
+    ) -> Result<(), LedgerError> {
+        let record = self.read_back(run, proposed.version).await?;
+        let ledger = cell.state(run)?.ledger();
+        let digest = match record.event() {
+            Event::CallProposed(body) if body.call == call => {
+                Some(proposal_digest(ledger, run, body, record.blobs())?)
+            }
+            _ => None,
+        };
+        if digest == Some(proposed.digest) {
+            Ok(())
+        } else {
+            Err(LedgerError::Unproven(call))
+        }
+    }
+
+    /// The grant in the log is for this proposal, or for the request that was made of it.
+    async fn prove_grant(
+        &self,
+        run: RunId,
+        call: CallId,
+        proposed: &Proposed,
+        grant: &Grant,
+    ) -> Result<(), LedgerError> {
+        let record = self.read_back(run, grant.version).await?;
+        let proven = match record.event() {
+            Event::ApprovalGranted(ApprovalGranted::Automatic(event)) => {
+                event.call == call && event.proposal == proposed.digest && !grant.by_person()
+            }
+            Event::ApprovalGranted(ApprovalGranted::ByPerson(event)) => {
+                event.call == call && grant.by_person()
+            }
+            _ => false,
+        };
+        if proven {
+            Ok(())
+        } else {
+            Err(LedgerError::Unproven(call))
+        }
+    }
+
+    /// The permit, with the arguments as the ledger holds them under the proposal digest.
+    async fn permit(
+        &self,
+        run: RunId,
+        cell: &mut Cell,
+        call: CallId,
+        attempt: u32,
+    ) -> Result<Permit, LedgerError> {
+        let proposed = cell
+            .state(run)?
+            .call(call)
+            .and_then(Call::proposed)
+            .cloned();
+        let proposed = proposed.ok_or(LedgerError::Unproven(call))?;
+        let arguments = proposed.execute_arguments.unwrap_or(proposed.arguments);
+        let wanted: Vec<_> = [Some(arguments), proposed.precondition]
+            .into_iter()
+            .flatten()
+            .collect();
+        let commitments: Vec<_> = wanted.iter().map(|blob| blob.commitment).collect();
+        let contents = self.parts.store.content(run.stream(), &commitments).await?;
+        let read = |blob: &Blob| {
+            contents
+                .bytes(&blob.commitment)
+                .unwrap_or_default()
+                .to_vec()
+        };
+        let unreadable = |_| LedgerError::Unproven(call);
+        let arguments: Value = serde_json::from_slice(&read(&arguments)).map_err(unreadable)?;
+        let precondition: Option<Precondition> = match &proposed.precondition {
+            Some(blob) => Some(serde_json::from_slice(&read(blob)).map_err(unreadable)?),
+            None => None,
+        };
+        Ok(Permit::mint(Granted {
+            run,
+            call,
+            attempt,
+            tool: proposed.tool,
+            execute: proposed.execute,
+            arguments,
+            precondition,
+        }))
+    }
+}

@@ -1,0 +1,212 @@
+//! A run in memory: its folded state, its contents, and what was decided but is not durable yet.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::lock::Mutex as AsyncMutex;
+
+use super::stage::{STAGED_BYTES_MAX, STAGED_RECORDS_MAX};
+use super::{Owner, lock};
+use crate::content::{Blob, Blobs, Content, Contents, Media, Text, Texts, size_class};
+use crate::error::LedgerError;
+use crate::id::{RunId, StreamId, Version};
+use crate::limits::PAGE_RECORDS_MAX;
+use crate::run::{FoldError, Head, RunState, evolve};
+use crate::store::{Batch, Expected};
+
+/// A run in memory.
+#[derive(Default)]
+pub(super) struct Cell {
+    /// Whether the store was read.
+    pub(super) loaded: bool,
+    /// The state, staged records included.
+    pub(super) state: Option<RunState>,
+    /// Every content of the run.
+    pub(super) contents: Contents,
+    /// Decided, folded, not durable.
+    pub(super) staged: Batch,
+    /// The newest record that is durable.
+    pub(super) durable: Option<Head>,
+    /// Contents by what they say: equal text of one run has one commitment.
+    known: BTreeMap<(Media, Arc<[u8]>), Blob>,
+}
+
+impl Cell {
+    /// What an append of what is staged must find.
+    pub(super) fn expected(&self) -> Expected {
+        match &self.durable {
+            None => Expected::Start,
+            Some(head) => Expected::Head {
+                version: head.version,
+                digest: head.digest,
+            },
+        }
+    }
+
+    /// Forgets everything, so that the store is read again.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether what one more command decides might not fit into one append.
+    pub(super) fn is_nearly_full(&self) -> bool {
+        let bytes: usize = self
+            .staged
+            .records
+            .iter()
+            .map(|record| record.bytes().len())
+            .sum();
+        let contents: usize = self.staged.contents.values().map(|c| c.bytes.len()).sum();
+        self.staged.records.len() >= STAGED_RECORDS_MAX
+            || bytes.saturating_add(contents) >= STAGED_BYTES_MAX
+    }
+
+    pub(super) fn state(&self, run: RunId) -> Result<&RunState, LedgerError> {
+        self.state.as_ref().ok_or(LedgerError::NoRun(run))
+    }
+
+    fn learn(&mut self, blobs: &Blobs) {
+        for blob in blobs.values() {
+            if let Some(content) = self.contents.get(&blob.commitment) {
+                self.known
+                    .entry((blob.media, content.bytes.clone()))
+                    .or_insert(*blob);
+            }
+        }
+    }
+}
+
+/// Texts that a command brings, committed to but not yet staged.
+#[derive(Default)]
+pub(super) struct Interned {
+    /// How the record will name them.
+    pub(super) blobs: Blobs,
+    /// Those that the run does not have yet.
+    pub(super) fresh: Vec<(Media, Content)>,
+}
+
+impl Interned {
+    /// Adds what is new to the cell, staged with the records that were just decided.
+    pub(super) fn stage(self, cell: &mut Cell) {
+        for (media, content) in self.fresh {
+            let bytes = content.bytes.clone();
+            let size = size_class(bytes.len() as u64);
+            let commitment = cell.contents.insert(content.clone());
+            cell.staged.contents.insert(commitment, content);
+            cell.known.insert(
+                (media, bytes),
+                Blob {
+                    commitment,
+                    media,
+                    size,
+                },
+            );
+        }
+    }
+}
+
+impl Owner {
+    /// The cell of a run, loaded from the store if it was not.
+    pub(super) async fn cell(&self, run: RunId) -> Result<Arc<AsyncMutex<Cell>>, LedgerError> {
+        let cell = lock(&self.cells).entry(run).or_default().clone();
+        let mut guard = cell.lock().await;
+        if !guard.loaded
+            && let Err(error) = self.load(run, &mut guard).await
+        {
+            guard.forget();
+            return Err(error);
+        }
+        drop(guard);
+        Ok(cell)
+    }
+
+    async fn load(&self, run: RunId, cell: &mut Cell) -> Result<(), LedgerError> {
+        cell.forget();
+        let (origin, stream) = (self.origin(), run.stream());
+        if self.is_reserved(stream) {
+            return Err(LedgerError::NoRun(run));
+        }
+        let mut from = Version::ZERO;
+        let mut blobs = Vec::new();
+        loop {
+            let page = self
+                .parts
+                .store
+                .read_run(stream, from, PAGE_RECORDS_MAX)
+                .await?;
+            let full = page.len() == PAGE_RECORDS_MAX;
+            for stored in page {
+                let envelope = self.parse(stored)?;
+                let quarantined = |source: FoldError| LedgerError::Quarantined { run, source };
+                origin
+                    .verify_link(stream, cell.state.as_ref(), &envelope)
+                    .map_err(|error| quarantined(error.into()))?;
+                let state = evolve(cell.state.take(), &envelope)
+                    .map_err(|error| quarantined(error.into()))?;
+                self.events_folded.fetch_add(1, Ordering::Relaxed);
+                cell.state = Some(state);
+                blobs.push(envelope.blobs().clone());
+            }
+            match cell
+                .state
+                .as_ref()
+                .and_then(|state| state.head().version.next())
+            {
+                Some(next) if full => from = next,
+                Some(_) | None => break,
+            }
+        }
+        let mut wanted: Vec<_> = blobs
+            .iter()
+            .flat_map(|blobs| blobs.values().map(|blob| blob.commitment))
+            .collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        if !wanted.is_empty() {
+            cell.contents = self.parts.store.content(stream, &wanted).await?;
+        }
+        for blobs in &blobs {
+            cell.learn(blobs);
+        }
+        cell.durable = cell.state.as_ref().map(RunState::head);
+        cell.loaded = true;
+        Ok(())
+    }
+
+    /// Whether a stream is the authority stream or the journal, which are no runs.
+    fn is_reserved(&self, stream: StreamId) -> bool {
+        let authority = lock(&self.authority);
+        stream == authority.ledger().authority() || stream == authority.journal()
+    }
+
+    /// Commits to the texts of a command: those the run has already keep their commitment.
+    pub(super) fn intern(&self, run: RunId, cell: &Cell, texts: Texts) -> Interned {
+        let version = match &cell.state {
+            None => Version::ZERO,
+            Some(state) => state.head().version.next().unwrap_or_default(),
+        };
+        let mut interned = Interned::default();
+        let mut now: BTreeMap<(Media, Arc<[u8]>), Blob> = BTreeMap::new();
+        for (name, Text { media, bytes }) in texts {
+            let key = (media, Arc::<[u8]>::from(bytes));
+            let known = cell.known.get(&key).or_else(|| now.get(&key)).copied();
+            let blob = known.unwrap_or_else(|| {
+                let bytes = key.1.clone();
+                let salt = self.parts.stamps.salt(run.stream(), version, &name, &bytes);
+                let content = Content { salt, bytes };
+                let size = size_class(content.bytes.len() as u64);
+                let blob = Blob {
+                    commitment: content.commitment(),
+                    media,
+                    size,
+                };
+                interned.fresh.push((media, content));
+                now.insert(key, blob);
+                blob
+            });
+            interned.blobs.insert(name, blob);
+        }
+        interned
+    }
+}

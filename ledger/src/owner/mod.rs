@@ -1,0 +1,226 @@
+//! The owner: the one place that decides, asks the gate, stamps, and appends.
+//!
+//! A command is decided against the folded state, what comes of it is stamped and folded, and
+//! waits (*staged*) until one append makes everything decided since the last durable. What
+//! `evolve` refuses is never stored.
+
+mod begin;
+mod cell;
+mod commit;
+mod journal;
+mod stage;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::lock::Mutex as AsyncMutex;
+
+use crate::authority::{AuthorityState, evolve_authority, fold_authority};
+use crate::clock::{Clock, Stamps};
+use crate::content::{Contents, Texts};
+use crate::envelope::Envelope;
+use crate::error::LedgerError;
+use crate::id::{Position, RunId, StreamId, Version};
+use crate::judge::Judge;
+use crate::limits::PAGE_RECORDS_MAX;
+use crate::run::{Caller, Command, Origin, RunState};
+use crate::store::{EventStore, Stored};
+use crate::time::Timestamp;
+
+use cell::Cell;
+use journal::Journal;
+
+pub use begin::Begun;
+
+/// What the owner is made of.
+pub struct Parts {
+    /// Where records are kept.
+    pub store: Arc<dyn EventStore>,
+    /// The gate.
+    pub judge: Arc<dyn Judge>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids, times and salts.
+    pub stamps: Arc<dyn Stamps>,
+}
+
+/// How much work was done: counted, so that a test can show that it does not grow with a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Work {
+    /// Records read from the store.
+    pub records_read: u64,
+    /// Events folded.
+    pub events_folded: u64,
+}
+
+pub(crate) struct Owner {
+    parts: Parts,
+    authority: Mutex<AuthorityState>,
+    cells: Mutex<BTreeMap<RunId, Arc<AsyncMutex<Cell>>>>,
+    newest: Mutex<Timestamp>,
+    journal: AsyncMutex<Journal>,
+    records_read: AtomicU64,
+    events_folded: AtomicU64,
+}
+
+/// A lock whose holder panicked guards plain values that are replaced whole: go on with them.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Owner {
+    pub(crate) async fn open(parts: Parts) -> Result<Self, LedgerError> {
+        let ledger = first_record(&parts.store).await?.header().ledger;
+        let mut envelopes = Vec::new();
+        read_stream(
+            &parts.store,
+            ledger.authority(),
+            Version::ZERO,
+            &mut envelopes,
+        )
+        .await?;
+        let authority = fold_authority(&envelopes)?;
+        let size = parts.store.tail().await?.size;
+        let last = Position::new(size.saturating_sub(1));
+        let newest = match parts.store.read_all(last, 1).await?.pop() {
+            Some(stored) => stored.parse()?.envelope.at(),
+            None => Timestamp::EPOCH,
+        };
+        let owner = Self {
+            parts,
+            authority: Mutex::new(authority),
+            cells: Mutex::default(),
+            newest: Mutex::new(newest),
+            journal: AsyncMutex::default(),
+            records_read: AtomicU64::new(0),
+            events_folded: AtomicU64::new(0),
+        };
+        owner.note_clock().await?;
+        Ok(owner)
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn EventStore> {
+        &self.parts.store
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.parts.clock
+    }
+
+    pub(crate) fn authority(&self) -> AuthorityState {
+        lock(&self.authority).clone()
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        let authority = lock(&self.authority);
+        Origin {
+            ledger: authority.ledger(),
+            created: *authority.created(),
+        }
+    }
+
+    pub(crate) fn work(&self) -> Work {
+        Work {
+            records_read: self.records_read.load(Ordering::Relaxed),
+            events_folded: self.events_folded.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The owner's time: never behind the log.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.parts.clock.now().max(*lock(&self.newest))
+    }
+
+    fn saw(&self, at: Timestamp) {
+        let mut newest = lock(&self.newest);
+        *newest = at.max(*newest);
+    }
+
+    /// Reads what came to the authority stream since it was folded.
+    async fn refresh_authority(&self) -> Result<(), LedgerError> {
+        let known = self.authority();
+        let Some(from) = known.version().next() else {
+            return Ok(());
+        };
+        let mut news = Vec::new();
+        read_stream(
+            &self.parts.store,
+            known.ledger().authority(),
+            from,
+            &mut news,
+        )
+        .await?;
+        let mut state = known;
+        for envelope in &news {
+            state = evolve_authority(Some(state), envelope)?;
+        }
+        *lock(&self.authority) = state;
+        Ok(())
+    }
+
+    /// Looks at a run with its contents.
+    pub(crate) async fn look<T>(
+        &self,
+        run: RunId,
+        look: impl FnOnce(&RunState, &Contents) -> T,
+    ) -> Result<T, LedgerError> {
+        let cell = self.cell(run).await?;
+        let cell = cell.lock().await;
+        Ok(look(cell.state(run)?, &cell.contents))
+    }
+
+    /// Decides a command and stages what comes of it.
+    pub(crate) async fn handle(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        command: Command,
+        texts: Texts,
+    ) -> Result<Vec<Envelope>, LedgerError> {
+        let cell = self.cell(run).await?;
+        let mut cell = cell.lock().await;
+        if cell.is_nearly_full() {
+            self.commit_cell(run, &mut cell).await?;
+        }
+        self.stage(run, &mut cell, caller, (command, texts))
+    }
+
+    /// Makes everything staged for a run durable.
+    pub(crate) async fn commit(&self, run: RunId) -> Result<(), LedgerError> {
+        let cell = self.cell(run).await?;
+        let mut cell = cell.lock().await;
+        self.commit_cell(run, &mut cell).await
+    }
+
+    fn parse(&self, stored: Stored) -> Result<Envelope, LedgerError> {
+        self.records_read.fetch_add(1, Ordering::Relaxed);
+        Ok(stored.parse()?.envelope)
+    }
+}
+
+async fn first_record(store: &Arc<dyn EventStore>) -> Result<Envelope, LedgerError> {
+    let first = store.read_all(Position::ZERO, 1).await?.pop();
+    let missing = || LedgerError::Integrity(String::from("the store is empty"));
+    Ok(first.ok_or_else(missing)?.parse()?.envelope)
+}
+
+/// Reads a stream from a version to its end.
+async fn read_stream(
+    store: &Arc<dyn EventStore>,
+    stream: StreamId,
+    mut from: Version,
+    into: &mut Vec<Envelope>,
+) -> Result<(), LedgerError> {
+    loop {
+        let page = store.read_run(stream, from, PAGE_RECORDS_MAX).await?;
+        let full = page.len() == PAGE_RECORDS_MAX;
+        for stored in page {
+            into.push(stored.parse()?.envelope);
+        }
+        match into.last().and_then(|last| last.version().next()) {
+            Some(next) if full => from = next,
+            Some(_) | None => return Ok(()),
+        }
+    }
+}

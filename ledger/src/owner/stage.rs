@@ -1,0 +1,168 @@
+//! Deciding and staging: a command against the folded state, stamped, written, folded, kept.
+
+use std::sync::atomic::Ordering;
+
+use super::Owner;
+use super::cell::{Cell, Interned};
+use crate::content::Texts;
+use crate::envelope::{Envelope, Header, stream_genesis};
+use crate::error::LedgerError;
+use crate::event::{ApprovalGranted, Event};
+use crate::gate_input::gate_input;
+use crate::id::{CallId, EventId, RunId, Version};
+use crate::judge::Verdict;
+use crate::run::{Caller, Command, Decided, Given, Rejection, RunState, decide, evolve};
+use crate::time::Timestamp;
+
+/// Staged bytes after which an append is made without waiting for a reason: half of what one
+/// append may hold, so that what one more command decides always fits.
+pub(super) const STAGED_BYTES_MAX: usize = crate::limits::APPEND_BYTES_MAX / 2;
+
+/// Staged records after which an append is made, for the same reason.
+pub(super) const STAGED_RECORDS_MAX: usize = crate::limits::APPEND_RECORDS_MAX / 2;
+
+impl Owner {
+    /// Decides a command and stages what comes of it.
+    pub(super) fn stage(
+        &self,
+        run: RunId,
+        cell: &mut Cell,
+        caller: &Caller,
+        act: (Command, Texts),
+    ) -> Result<Vec<Envelope>, LedgerError> {
+        let (command, texts) = act;
+        let authority = self.authority();
+        let no_rules = || LedgerError::Integrity(String::from("no rules were ever adopted"));
+        let rules = authority.rules().ok_or_else(no_rules)?;
+        let interned = self.intern(run, cell, texts);
+        let given = Given {
+            at: self.at(run, cell.state.as_ref()),
+            caller: caller.clone(),
+            authority: authority.version(),
+            rules,
+            blobs: interned.blobs.clone(),
+            verdict: self.verdict(cell, &command),
+        };
+        let decided = decide(cell.state.as_ref(), &given, command)?;
+        let envelopes = match self.record(run, cell, &given, decided) {
+            Ok(envelopes) => envelopes,
+            Err(error) => {
+                // The state may have gone on without its record: the store is read again.
+                cell.forget();
+                return Err(error);
+            }
+        };
+        if !envelopes.is_empty() {
+            Interned::stage(interned, cell);
+        }
+        cell.staged.records.extend(envelopes.iter().cloned());
+        Ok(envelopes)
+    }
+
+    /// The gate's verdict, for the commands that need one.
+    fn verdict(&self, cell: &Cell, command: &Command) -> Option<Verdict> {
+        let (Command::Gate { call } | Command::Begin { call, .. }) = command else {
+            return None;
+        };
+        let input = gate_input(cell.state.as_ref()?, &cell.contents, *call)?;
+        Some(self.parts.judge.judge(&input))
+    }
+
+    /// The time of the next record.
+    fn at(&self, run: RunId, state: Option<&RunState>) -> Timestamp {
+        let version = state.map_or(Some(Version::ZERO), |state| state.head().version.next());
+        let log = *super::lock(&self.newest);
+        let newest = state.map_or(log, |state| state.head().at.max(log));
+        self.parts
+            .stamps
+            .at(run.stream(), version.unwrap_or_default(), newest)
+    }
+
+    /// Stamps and writes what was decided, and folds it: what cannot follow is not recorded.
+    fn record(
+        &self,
+        run: RunId,
+        cell: &mut Cell,
+        given: &Given,
+        decided: Vec<Decided>,
+    ) -> Result<Vec<Envelope>, LedgerError> {
+        let origin = self.origin();
+        let mut envelopes = Vec::with_capacity(decided.len());
+        for item in decided {
+            let state = cell.state.as_ref();
+            let (version, prev) = match state.map(RunState::head) {
+                None => {
+                    let prev = stream_genesis(origin.ledger, &origin.created, run.stream());
+                    (Version::ZERO, prev)
+                }
+                Some(head) => {
+                    let next = head.version.next().ok_or(Rejection::Exhausted("records"))?;
+                    (next, head.digest)
+                }
+            };
+            let at = self.at(run, state);
+            let header = Header {
+                actor: item.actor(&given.caller),
+                at,
+                cause: cause(state, &item.event),
+                id: self.parts.stamps.id(run.stream(), version, at),
+                ledger: origin.ledger,
+                prev,
+                stream: run.stream(),
+                version,
+            };
+            let envelope = Envelope::write(header, item.event, item.blobs)?;
+            let evolved = evolve(cell.state.take(), &envelope);
+            cell.state = Some(evolved.map_err(|error| LedgerError::Integrity(error.to_string()))?);
+            self.events_folded.fetch_add(1, Ordering::Relaxed);
+            self.saw(at);
+            envelopes.push(envelope);
+        }
+        Ok(envelopes)
+    }
+}
+
+/// The event that made this one follow: of a call, the newest about it; else the newest of all.
+fn cause(state: Option<&RunState>, event: &Event) -> Option<EventId> {
+    let state = state?;
+    let of_call = subject(event)
+        .and_then(|call| state.call(call))
+        .map(crate::run::Call::last);
+    Some(of_call.unwrap_or(state.head().id))
+}
+
+/// The call that an event is about.
+fn subject(event: &Event) -> Option<CallId> {
+    match event {
+        Event::CallProposed(e) => Some(e.call),
+        Event::CallRefused(e) => Some(e.call),
+        Event::ApprovalRequested(e) => Some(e.call),
+        Event::ApprovalGranted(ApprovalGranted::Automatic(e)) => Some(e.call),
+        Event::ApprovalGranted(ApprovalGranted::ByPerson(e)) => Some(e.call),
+        Event::ApprovalDenied(e) => Some(e.call),
+        Event::ApprovalExpired(e) => Some(e.call),
+        Event::ExecutionStarted(e) => Some(e.call),
+        Event::ExecutionRefused(e) => Some(e.call),
+        Event::ExecutionSucceeded(e)
+        | Event::ExecutionFailed(e)
+        | Event::ExecutionStale(e)
+        | Event::ExecutionInterrupted(e) => Some(e.call),
+        Event::ExecutionInDoubt(e) => Some(e.call),
+        Event::ExecutionSettled(e) => Some(e.call),
+        Event::RunStarted(_)
+        | Event::SegmentStarted(_)
+        | Event::SegmentEnded(_)
+        | Event::ModelCalled(_)
+        | Event::ModelReplied(_)
+        | Event::ModelFailed(_)
+        | Event::LimitsTightened(_)
+        | Event::ToolsNarrowed(_)
+        | Event::RunParked(_)
+        | Event::RunCancelRequested(_)
+        | Event::RunFinished(_)
+        | Event::LedgerCreated(_)
+        | Event::RulesAdopted(_)
+        | Event::ClockStepped(_)
+        | Event::AttemptRefused(_) => None,
+    }
+}
