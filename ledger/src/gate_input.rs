@@ -1,6 +1,11 @@
 //! What the gate is given about one call, gathered from the folded run and its contents.
+//!
+//! The owner gathers it before a verdict, verification once more from what stood before that
+//! verdict: both judge the same thing.
 
-use crate::content::Contents;
+use std::collections::BTreeSet;
+
+use crate::content::{Commitment, Contents};
 use crate::id::CallId;
 use crate::judge::GateInput;
 use crate::limits::DENIALS_OF_TARGET_MAX;
@@ -31,12 +36,7 @@ pub fn gate_input<'a>(
 /// the last of several at the same target. Equal content of one stream has one commitment.
 fn repeats(state: &RunState, contents: &Contents, call: &Call) -> Option<CallId> {
     let proposed = call.proposed()?;
-    let denied: Vec<_> = state
-        .calls()
-        .filter(|other| other.id() < call.id())
-        .filter(|other| other.phase() == Phase::Closed(Close::Denied))
-        .filter(|other| other.tool() == Some(&proposed.tool))
-        .collect();
+    let denied: Vec<_> = denied_before(state, call).collect();
     let equal = denied.iter().rfind(|other| {
         let arguments = other.proposed().map(|other| other.arguments.commitment);
         arguments == Some(proposed.arguments.commitment)
@@ -54,6 +54,26 @@ fn repeats(state: &RunState, contents: &Contents, call: &Call) -> Option<CallId>
     } else {
         same.last().map(|last| last.id())
     }
+}
+
+/// Earlier calls of the same tool that a person denied, in order.
+pub fn denied_before<'a>(state: &'a RunState, call: &'a Call) -> impl Iterator<Item = &'a Call> {
+    state
+        .calls()
+        .take_while(|other| other.id() < call.id())
+        .filter(|other| other.phase() == Phase::Closed(Close::Denied))
+        .filter(|other| other.tool() == call.tool())
+}
+
+/// The contents that [`gate_input`] reads: where this call and those denied before it aim.
+pub fn gate_needs(state: &RunState, call: CallId) -> BTreeSet<Commitment> {
+    let Some(call) = state.call(call) else {
+        return BTreeSet::new();
+    };
+    denied_before(state, call)
+        .chain([call])
+        .filter_map(|aims| Some(aims.proposed()?.precondition?.commitment))
+        .collect()
 }
 
 /// Path of what a call would change.

@@ -27,3 +27,4 @@ pub mod risk;
 pub mod run;
 pub mod store;
 pub mod time;
+pub mod view;

@@ -1,0 +1,278 @@
+//! The card of one call that waits for a person: what would run, and how it was judged.
+//!
+//! All text on it is from the recorded proposal. What cannot be read is named in `unreadable`
+//! and shown as nothing else.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::containment::Containment;
+use crate::content::{Blob, Commitment, Contents};
+use crate::digest::Digest;
+use crate::gate_input::{denied_before, gate_needs, target};
+use crate::id::{CallId, Name, RunId};
+use crate::risk::DeclaredRisk;
+use crate::run::{Call, Phase, RunState};
+use crate::time::Timestamp;
+
+/// What a card asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CardKind {
+    /// Whether the call may run.
+    Approval,
+    /// Whether the call took effect.
+    InDoubt,
+}
+
+/// How many approvals a call needs, and has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Quorum {
+    /// How many must approve.
+    pub need: u32,
+    /// How many have.
+    pub have: u32,
+}
+
+/// An earlier denial of the same tool on the same target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeniedBefore {
+    /// The call that was denied.
+    pub call: CallId,
+    /// What the approver said about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What an approver is shown about one call. Absent fields are left out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    /// The run.
+    pub run: RunId,
+    /// The call.
+    pub call: CallId,
+    /// What is asked.
+    pub kind: CardKind,
+    /// The tool.
+    pub tool: Name,
+    /// How it was judged, where a person was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<DeclaredRisk>,
+    /// The row that asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Name>,
+    /// The proposal digest.
+    pub proposal: Digest,
+    /// The request digest: what an answer names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Digest>,
+    /// The code over all that is pending in the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set: Option<String>,
+    /// What will run: the arguments of the executing half, or those of a plain tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
+    /// The arguments of the proposing half, where they are not the same content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments_given: Option<Value>,
+    /// What it would do, as a diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// What it would do, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// When it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requested_at: Option<Timestamp>,
+    /// From then on an answer is too late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// How many must approve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<Quorum>,
+    /// How what it runs is shut in.
+    pub containment: Containment,
+    /// The nearest earlier open call of the batch with the same target, which makes this one stale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depends_on: Option<CallId>,
+    /// Earlier denials of this tool on this target, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub denied_before: Vec<DeniedBefore>,
+    /// Contents that the proposal names and that could not be read, such as `preview` or
+    /// `c1.note`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
+}
+
+impl Card {
+    /// The card of `call`, a call of `state`; `None` where it waits for nobody.
+    pub fn of(state: &RunState, call: &Call, contents: &Contents) -> Option<Self> {
+        let kind = kind(state, call)?;
+        let proposed = call.proposed()?;
+        let requested = call.requested();
+        let mut reader = Reader {
+            contents,
+            unreadable: Vec::new(),
+        };
+        let runs = proposed
+            .execute_arguments
+            .as_ref()
+            .unwrap_or(&proposed.arguments);
+        let given =
+            (runs.commitment != proposed.arguments.commitment).then_some(&proposed.arguments);
+        let path = reader.target("precondition", call);
+        let path = path.as_deref();
+        Some(Self {
+            run: state.run(),
+            call: call.id(),
+            kind,
+            tool: proposed.tool.clone(),
+            tier: requested.map(|asked| asked.tier),
+            rule: requested.map(|asked| asked.rule.clone()),
+            proposal: proposed.digest,
+            request: match kind {
+                CardKind::Approval => requested.map(|asked| asked.digest),
+                CardKind::InDoubt => None,
+            },
+            set: match kind {
+                CardKind::Approval => state.set_code(),
+                CardKind::InDoubt => None,
+            },
+            arguments: reader.json("arguments", Some(runs)),
+            arguments_given: reader.json("arguments_given", given),
+            preview: reader.text("preview", proposed.preview.as_ref()),
+            message: reader.text("message", proposed.message.as_ref()),
+            requested_at: requested.map(|asked| asked.at),
+            expires_at: requested.map(|asked| asked.expires_at),
+            quorum: requested.map(|asked| quorum(asked.quorum, kind)),
+            containment: proposed.containment,
+            depends_on: reader.depends_on(state, call, path),
+            denied_before: reader.denied_before(state, call, path),
+            unreadable: reader.unreadable,
+        })
+    }
+
+    /// The contents that the card of `call` reads.
+    pub fn needs(state: &RunState, call: &Call) -> BTreeSet<Commitment> {
+        let Some(proposed) = call.proposed().filter(|_| kind(state, call).is_some()) else {
+            return BTreeSet::new();
+        };
+        let mut needs = gate_needs(state, call.id());
+        let own = [
+            Some(proposed.arguments),
+            proposed.execute_arguments,
+            proposed.preview,
+            proposed.message,
+        ];
+        let earlier = earlier_open(state, call).map(|other| other.proposed()?.precondition);
+        let notes = denied_before(state, call).map(|denied| denied.note().copied());
+        let blobs = own.into_iter().chain(earlier).chain(notes).flatten();
+        needs.extend(blobs.map(|blob| blob.commitment));
+        needs
+    }
+}
+
+/// What the call asks of a person; nothing once its run has ended.
+fn kind(state: &RunState, call: &Call) -> Option<CardKind> {
+    if state.outcome().is_some() {
+        return None;
+    }
+    match call.phase() {
+        Phase::Pending => Some(CardKind::Approval),
+        Phase::InDoubt => Some(CardKind::InDoubt),
+        Phase::Named
+        | Phase::Proposed
+        | Phase::Granted
+        | Phase::Executing { .. }
+        | Phase::Closed(_) => None,
+    }
+}
+
+/// A pending call has no approval yet: the one that completes the quorum grants it.
+const fn quorum(need: u32, kind: CardKind) -> Quorum {
+    let have = match kind {
+        CardKind::Approval => 0,
+        CardKind::InDoubt => need,
+    };
+    Quorum { need, have }
+}
+
+/// Earlier calls of the batch that may still change something, the nearest first.
+fn earlier_open<'a>(state: &'a RunState, call: &'a Call) -> impl Iterator<Item = &'a Call> {
+    let earlier = |other: &&Call| other.id() < call.id() && !other.is_closed();
+    state.batch().rev().filter(earlier)
+}
+
+/// Reads contents and keeps account of what it could not read.
+struct Reader<'a> {
+    contents: &'a Contents,
+    unreadable: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn note_unreadable(&mut self, what: &str) {
+        if !self.unreadable.iter().any(|known| known == what) {
+            self.unreadable.push(what.to_owned());
+        }
+    }
+
+    fn text(&mut self, what: &str, blob: Option<&Blob>) -> Option<String> {
+        let text = self.contents.text(&blob?.commitment).map(str::to_owned);
+        if text.is_none() {
+            self.note_unreadable(what);
+        }
+        text
+    }
+
+    fn json(&mut self, what: &str, blob: Option<&Blob>) -> Option<Value> {
+        let bytes = self.contents.bytes(&blob?.commitment);
+        let value = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok());
+        if value.is_none() {
+            self.note_unreadable(what);
+        }
+        value
+    }
+
+    fn target(&mut self, what: &str, call: &Call) -> Option<String> {
+        let path = target(self.contents, call);
+        let aims = call.proposed().and_then(|proposed| proposed.precondition);
+        if path.is_none() && aims.is_some() {
+            self.note_unreadable(what);
+        }
+        path
+    }
+
+    fn depends_on(&mut self, state: &RunState, call: &Call, path: Option<&str>) -> Option<CallId> {
+        let path = path?;
+        for earlier in earlier_open(state, call) {
+            let aims = self.target(&format!("{}.precondition", earlier.id()), earlier);
+            if aims.as_deref() == Some(path) {
+                return Some(earlier.id());
+            }
+        }
+        None
+    }
+
+    fn denied_before(
+        &mut self,
+        state: &RunState,
+        call: &Call,
+        path: Option<&str>,
+    ) -> Vec<DeniedBefore> {
+        let Some(path) = path else {
+            return Vec::new();
+        };
+        let mut denials = Vec::new();
+        for denied in denied_before(state, call) {
+            let call = denied.id();
+            let aims = self.target(&format!("{call}.precondition"), denied);
+            if aims.as_deref() == Some(path) {
+                let note = self.text(&format!("{call}.note"), denied.note());
+                denials.push(DeniedBefore { call, note });
+            }
+        }
+        denials
+    }
+}

@@ -1,0 +1,25 @@
+//! Views: what people look at, folded from the records and never from anything else.
+//!
+//! A projection is fed every record in order of position. It holds facts alone; what needs text
+//! (a card, the inbox) takes the contents beside it, and says what it could not read.
+
+mod card;
+mod inbox;
+mod run_list;
+mod timeline;
+
+#[cfg(test)]
+mod tests;
+
+pub use card::{Card, CardKind, DeniedBefore, Quorum};
+pub use inbox::{inbox, inbox_needs};
+pub use run_list::{LookupError, Quarantine, QuarantineReason, RunEntry, RunList};
+pub use timeline::{Row, Timeline, row};
+
+use crate::envelope::Recorded;
+
+/// Something that is folded from all records, in order of position.
+pub trait Projection {
+    /// Takes in the next record.
+    fn apply(&mut self, recorded: &Recorded);
+}
