@@ -15,7 +15,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use placet_ledger::precondition::NodeId;
 use rustix::fs::{Mode, OFlags, openat};
@@ -83,12 +82,12 @@ impl Workspace {
             source,
         };
         let real = path.canonicalize().map_err(failed)?;
-        let root = Dir::open_ambient_dir(&real, ambient_authority()).map_err(failed)?;
-        let metadata = root
-            .try_clone()
-            .and_then(|dir| dir.into_std_file().metadata())
-            .map_err(failed)?;
-        let node = node_of(&metadata);
+        // Not as a mere path, as the library would open it: a folder is synced through it.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(&real, flags, Mode::empty())
+            .map(|fd| Dir::from_std_file(fd.into()))
+            .map_err(|errno| failed(errno.into()))?;
+        let node = open::node_of_fd(&root).map_err(|errno| failed(errno.into()))?;
         let text = real
             .to_str()
             .filter(|text| !text.chars().any(char::is_control))

@@ -22,7 +22,10 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new() -> Self {
-        let folder = TempDir::new().unwrap();
+        Self::in_folder(TempDir::new().unwrap())
+    }
+
+    pub(super) fn in_folder(folder: TempDir) -> Self {
         for name in ["ws", "locks", "home"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
@@ -33,7 +36,7 @@ impl Bench {
         Self { folder, files }
     }
 
-    pub(super) fn at(&self, path: &str) -> std::path::PathBuf {
+    pub(super) fn at(&self, path: &str) -> PathBuf {
         self.folder.path().join("ws").join(path)
     }
 
