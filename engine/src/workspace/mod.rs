@@ -23,7 +23,7 @@ use serde::Serialize;
 
 pub use closed::ClosedSet;
 pub use error::{PathError, WorkspaceError};
-pub use open::Opened;
+pub(crate) use open::Opened;
 
 use closed::node_of;
 
@@ -33,6 +33,17 @@ const PATH_BYTES_MAX: usize = 4_095;
 /// The names of temporary files begin so.
 pub(crate) const TEMPORARY_PREFIX: &str = ".placet-";
 
+/// Whether a file system can exchange two names in one step, as far as its type tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exchanges {
+    /// It can, unless it says otherwise when asked.
+    Yes,
+    /// That depends on a program behind it.
+    Perhaps,
+    /// It cannot.
+    No,
+}
+
 /// The folder in which a run works.
 #[derive(Debug)]
 pub struct Workspace {
@@ -40,6 +51,7 @@ pub struct Workspace {
     path: String,
     node: NodeId,
     mount: Option<u64>,
+    exchanges: Exchanges,
     closed: ClosedSet,
 }
 
@@ -95,11 +107,13 @@ impl Workspace {
             .to_owned();
         apart(&real, node, &closed)?;
         let mount = open::mount_of(&root).map_err(|errno| failed(errno.into()))?;
+        let exchanges = open::exchanges(&root).map_err(|errno| failed(errno.into()))?;
         Ok(Self {
             root,
             path: text,
             node,
             mount,
+            exchanges,
             closed,
         })
     }
@@ -112,6 +126,11 @@ impl Workspace {
     /// The root folder.
     pub fn root(&self) -> NodeId {
         self.node
+    }
+
+    /// Whether its file system can exchange two names.
+    pub fn exchanges(&self) -> Exchanges {
+        self.exchanges
     }
 
     /// What the record of a run tells of its workspace.

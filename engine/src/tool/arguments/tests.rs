@@ -1,5 +1,6 @@
 //! Every way in which arguments can be wrong.
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -175,4 +176,41 @@ fn a_schema_refers_to_nothing_outside() {
         assert!(Schema::compile(&json!({"$ref": reference})).is_err());
     }
     assert!(Schema::compile(&json!({"type": "nonsense"})).is_err());
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 64, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::btree_map(any::<String>(), inner, 0..6)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_is_written_and_read_again_as_the_same(value in any_json()) {
+        if let Ok(first) = read(json!({"value": value}).to_string().as_bytes()) {
+            let bytes = placet_ledger::canonical::arguments_to_vec(&first).unwrap();
+            prop_assert_eq!(read(&bytes).unwrap(), first);
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(
+        bytes in any::<Vec<u8>>(),
+        text in "[{}\\[\\]\",:0-9eE.\\\\ud-]{0,60}",
+    ) {
+        drop(read(&bytes));
+        drop(read(text.as_bytes()));
+        drop(schema().read(format!("{{\"path\":{text}}}").as_bytes()));
+    }
 }

@@ -1,19 +1,18 @@
-//! What another program may do between preview and change, and what a crash may leave behind.
+//! What another program may do between preview and change.
 
-use std::collections::BTreeSet;
+mod crash;
+mod writer;
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use placet_ledger::content::Media;
-use rustix::fs::CWD;
 use serde_json::json;
-use tempfile::TempDir;
 
 use super::*;
+use crate::tool::Draft;
 use crate::tool::fs::tests::Bench;
-use crate::tool::{Draft, Reconciled};
 use crate::workspace::{ClosedSet, Workspace};
 
 const TEMPORARY: &str = ".placet-b3e41f07-c1.tmp";
@@ -34,17 +33,6 @@ fn put(bench: &Bench, draft: &Draft) -> Result<Text, ToolError> {
     job(bench, draft).put(content)
 }
 
-fn reconcile(bench: &Bench, draft: &Draft) -> Reconciled {
-    match draft.execute_arguments["content"].as_str() {
-        Some(content) => job(bench, draft).reconcile_put(content).unwrap(),
-        None => job(bench, draft).reconcile_remove().unwrap(),
-    }
-}
-
-fn is_done(reconciled: &Reconciled) -> bool {
-    matches!(reconciled, Reconciled::Done(_))
-}
-
 fn stale<T: std::fmt::Debug>(result: Result<T, ToolError>, expected: &str) {
     match result {
         Err(ToolError::Stale { detail }) => assert!(detail.contains(expected), "{detail}"),
@@ -61,7 +49,7 @@ fn swap_in(path: &Path, content: &str) {
 
 /// Both ways to change a file: where the file system exchanges names, and where it cannot.
 fn both_ways(test: impl Fn(Bench)) {
-    for exchanges in [true, false] {
+    for exchanges in [Exchanges::Yes, Exchanges::No] {
         let mut bench = Bench::new();
         bench.files.exchanges = exchanges;
         test(bench);
@@ -109,16 +97,16 @@ fn a_target_that_changed_is_stale_and_stays_as_it_is() {
     let changes: [(&str, Change); 7] = [
         ("another file", |bench| swap_in(&bench.at("a"), "old\n")),
         ("content", |bench| {
-            fs::write(bench.at("a"), "new\n").unwrap()
+            fs::write(bench.at("a"), "new\n").unwrap();
         }),
         ("mode is 600", |bench| {
             fs::set_permissions(bench.at("a"), fs::Permissions::from_mode(0o600)).unwrap();
         }),
         ("2 hard links", |bench| {
-            fs::hard_link(bench.at("a"), bench.at("b")).unwrap()
+            fs::hard_link(bench.at("a"), bench.at("b")).unwrap();
         }),
         ("there is no a", |bench| {
-            fs::remove_file(bench.at("a")).unwrap()
+            fs::remove_file(bench.at("a")).unwrap();
         }),
         ("symbolic link", |bench| {
             fs::rename(bench.at("a"), bench.at("b")).unwrap();
@@ -180,7 +168,8 @@ fn another_workspace_at_the_same_path_is_stale() {
     let workspace = Workspace::open(&bench.at(""), ClosedSet::new()).unwrap();
     bench.files.workspace = std::sync::Arc::new(workspace);
     stale(put(&bench, &draft), "the workspace is another folder");
-    assert_eq!(reconcile(&bench, &draft), Reconciled::Unknown);
+    let crashed = job(&bench, &draft).reconcile_put("x").unwrap();
+    assert_eq!(crashed, crate::tool::Reconciled::Unknown);
 }
 
 #[test]
@@ -315,7 +304,7 @@ fn a_lock_that_is_held_ends_in_an_error() {
     let real = bench.at("a");
     let real = real.to_str().unwrap();
     let held = Lock::take(&bench.files.locks, real).unwrap();
-    let error = Lock::take(&bench.files.locks, real).unwrap_err();
+    let error = Lock::take_within(&bench.files.locks, real, 2).unwrap_err();
     assert!(error.to_string().contains("another call"), "{error}");
     drop(held);
     Lock::take(&bench.files.locks, real).unwrap();
@@ -335,205 +324,4 @@ fn user_attributes_are_kept() {
     let mut value = [0_u8; 16];
     let length = fgetxattr(&file, "user.note", value.as_mut_slice()).unwrap();
     assert_eq!(&value[..length], b"kept");
-}
-
-#[test]
-fn reconciles_what_a_crash_left_of_a_write() {
-    let intended = "old\nmine\n";
-    // Content of the target, content beside it, and whether that is the previewed file.
-    type Case = (Option<&'static str>, Option<&'static str>);
-    let cases: [(Case, &str, Case); 11] = [
-        ((Some("P"), None), "not done", (Some("P"), None)),
-        ((Some("P"), Some("old")), "not done", (Some("P"), None)),
-        ((Some("P"), Some("")), "not done", (Some("P"), None)),
-        ((Some("P"), Some(intended)), "not done", (Some("P"), None)),
-        ((Some("P"), Some("x")), "unknown", (Some("P"), Some("x"))),
-        ((Some(intended), None), "done", (Some(intended), None)),
-        ((Some(intended), Some("P")), "done", (Some(intended), None)),
-        (
-            (Some(intended), Some("theirs")),
-            "not done",
-            (Some("theirs"), None),
-        ),
-        (
-            (Some(intended), Some("old\n")),
-            "not done",
-            (Some("old\n"), None),
-        ),
-        ((Some("theirs"), None), "unknown", (Some("theirs"), None)),
-        (
-            (Some("theirs"), Some(intended)),
-            "not done",
-            (Some("theirs"), None),
-        ),
-    ];
-    for ((front, aside), expected, after) in cases {
-        let bench = Bench::new().has("a", "old\n");
-        let draft = bench.write("a", intended).unwrap();
-        fs::rename(bench.at("a"), bench.folder.path().join("P")).unwrap();
-        for (name, content) in [("a", front), (TEMPORARY, aside)] {
-            match content {
-                Some("P") => fs::rename(bench.folder.path().join("P"), bench.at(name)).unwrap(),
-                Some(content) => fs::write(bench.at(name), content).unwrap(),
-                None => {}
-            }
-        }
-        let found = reconcile(&bench, &draft);
-        let word = match found {
-            Reconciled::Done(_) => "done",
-            Reconciled::NotDone => "not done",
-            Reconciled::Unknown => "unknown",
-        };
-        assert_eq!(word, expected, "{front:?} {aside:?}");
-        for (name, content) in [("a", after.0), (TEMPORARY, after.1)] {
-            let found = fs::read_to_string(bench.at(name)).ok();
-            let content = content.map(|text| if text == "P" { "old\n" } else { text });
-            assert_eq!(found.as_deref(), content, "{front:?} {aside:?}");
-        }
-    }
-}
-
-#[test]
-fn reconciles_what_a_crash_left_of_a_creation() {
-    let bench = Bench::new();
-    let draft = bench.write("new", "mine\n").unwrap();
-    assert_eq!(reconcile(&bench, &draft), Reconciled::NotDone);
-    let bench = bench.has(TEMPORARY, "mi");
-    assert_eq!(reconcile(&bench, &draft), Reconciled::NotDone);
-    assert!(bench.names().is_empty());
-    let bench = bench.has(TEMPORARY, "theirs");
-    assert_eq!(reconcile(&bench, &draft), Reconciled::Unknown);
-    let bench = bench.has("new", "mine\n");
-    assert_eq!(reconcile(&bench, &draft), Reconciled::Unknown);
-    fs::remove_file(bench.at(TEMPORARY)).unwrap();
-    fs::hard_link(bench.at("new"), bench.at(TEMPORARY)).unwrap();
-    assert!(is_done(&reconcile(&bench, &draft)));
-    assert_eq!(bench.names(), ["new"]);
-    assert!(is_done(&reconcile(&bench, &draft)));
-    let bench = bench.has("new", "theirs");
-    assert_eq!(reconcile(&bench, &draft), Reconciled::Unknown);
-    let bench = bench.has(TEMPORARY, "mine\n");
-    assert_eq!(reconcile(&bench, &draft), Reconciled::NotDone);
-    assert_eq!(
-        (bench.text("new").as_str(), bench.names().len()),
-        ("theirs", 1)
-    );
-}
-
-#[test]
-fn reconciles_what_a_crash_left_of_a_removal() {
-    let bench = Bench::new().has("a", "old\n");
-    let draft = bench.rm("a").unwrap();
-    assert_eq!(reconcile(&bench, &draft), Reconciled::NotDone);
-    // Between the two steps of moving without an exchange.
-    fs::hard_link(bench.at("a"), bench.at(TEMPORARY)).unwrap();
-    assert_eq!(reconcile(&bench, &draft), Reconciled::NotDone);
-    assert_eq!(bench.names(), ["a"]);
-    fs::rename(bench.at("a"), bench.at(TEMPORARY)).unwrap();
-    let Reconciled::Done(result) = reconcile(&bench, &draft) else {
-        panic!("the previewed file is out of its place");
-    };
-    assert!(result.bytes.starts_with(b"{\"bytes\":4,"));
-    assert!(bench.names().is_empty());
-    assert!(is_done(&reconcile(&bench, &draft)));
-    let bench = bench.has(TEMPORARY, "theirs");
-    assert_eq!(reconcile(&bench, &draft), Reconciled::NotDone);
-    assert_eq!(
-        (bench.text("a").as_str(), bench.names().len()),
-        ("theirs", 1)
-    );
-    assert_eq!(reconcile(&bench, &draft), Reconciled::Unknown);
-}
-
-#[test]
-fn a_new_file_of_the_name_does_not_undo_a_removal() {
-    let bench = Bench::new().has("a", "old\n");
-    let draft = bench.rm("a").unwrap();
-    fs::rename(bench.at("a"), bench.at(TEMPORARY)).unwrap();
-    let bench = bench.has("a", "new\n");
-    assert!(is_done(&reconcile(&bench, &draft)));
-    assert_eq!(
-        (bench.text("a").as_str(), bench.names().len()),
-        ("new\n", 1)
-    );
-}
-
-/// A program that exchanges its versions in as fast as it can, and so sees what each displaced.
-fn writer(folder: &Path, stop: &AtomicBool) -> (BTreeSet<String>, BTreeSet<String>) {
-    let (mut written, mut displaced) = (BTreeSet::new(), BTreeSet::new());
-    let (target, beside) = (folder.join("a"), folder.join("writer"));
-    for number in 0_u64.. {
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
-        let version = format!("theirs {number}\n");
-        fs::write(&beside, &version).unwrap();
-        // While a call exchanges back, the name is never missing.
-        renameat_with(CWD, &beside, CWD, &target, RenameFlags::EXCHANGE).unwrap();
-        written.insert(version);
-        displaced.insert(fs::read_to_string(&beside).unwrap());
-        fs::remove_file(&beside).unwrap();
-        if number % 7 == 0 {
-            std::thread::yield_now();
-        }
-    }
-    (written, displaced)
-}
-
-#[test]
-fn a_busy_writer_loses_nothing() {
-    // In memory, since thousands of syncs to a disk would only cost time.
-    let folder = TempDir::new_in("/dev/shm")
-        .or_else(|_| TempDir::new())
-        .unwrap();
-    let bench = Bench::in_folder(folder).has("a", "theirs start\n");
-    let stop = AtomicBool::new(false);
-    let mut replaced = BTreeSet::new();
-    let (mut successes, mut stales) = (0, 0);
-    let (written, displaced) = std::thread::scope(|scope| {
-        let writing = scope.spawn(|| writer(&bench.at(""), &stop));
-        for number in 0..2_000 {
-            let draft = match bench.write("a", &format!("mine {number}\n")) {
-                Ok(draft) => draft,
-                // The writer was between two steps of ours.
-                Err(error) => panic!("{error}"),
-            };
-            let preview = draft.preview.as_deref().unwrap();
-            let before = preview
-                .lines()
-                .find(|line| line.starts_with("-t") || line.starts_with("-m"));
-            match put(&bench, &draft) {
-                Ok(_) => {
-                    replaced.insert(format!("{}\n", &before.unwrap()[1..]));
-                    successes += 1;
-                }
-                Err(ToolError::Stale { .. }) => stales += 1,
-                Err(error) => panic!("{error}"),
-            }
-            if let Ok(kept) = fs::read_to_string(bench.at(KEPT)) {
-                replaced.insert(kept);
-                fs::remove_file(bench.at(KEPT)).unwrap();
-            }
-            assert!(!bench.at(TEMPORARY).exists());
-        }
-        stop.store(true, Ordering::Relaxed);
-        writing.join().unwrap()
-    });
-    let last = bench.text("a");
-    let lost: Vec<_> = written
-        .iter()
-        .filter(|&version| {
-            !displaced.contains(version) && !replaced.contains(version) && *version != last
-        })
-        .collect();
-    println!(
-        "{successes} succeeded, {stales} stale, {} written",
-        written.len()
-    );
-    assert!(
-        lost.is_empty(),
-        "{} of {} lost: {lost:?}",
-        lost.len(),
-        written.len()
-    );
 }
