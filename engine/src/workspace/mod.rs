@@ -154,6 +154,12 @@ impl Workspace {
         }
     }
 
+    /// Whether its path still leads to its folder, and not to another or to nothing.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let found = Path::new(&self.path).symlink_metadata();
+        found.is_ok_and(|found| node_of(&found) == self.node)
+    }
+
     /// The place of a file that may exist, from a path that a model sent. The folder must exist;
     /// symbolic links on the way to it are resolved, the last name is not.
     pub(crate) fn target(&self, text: &str) -> Result<Target, PathError> {

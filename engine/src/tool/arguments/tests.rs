@@ -171,6 +171,26 @@ fn messages_about_a_schema_stay_short() {
 }
 
 #[test]
+fn a_million_mistakes_are_answered_with_the_first() {
+    let schema = Schema::compile(&json!({
+        "type": "object",
+        "properties": {"list": {"type": "array", "items": {"type": "string"}}},
+    }))
+    .unwrap();
+    let many = format!("{{\"list\":[{}0]}}", "0,".repeat(1_000_000));
+    let error = schema.read(many.as_bytes()).unwrap_err().to_string();
+    assert!(
+        error.contains("at /list/0:") && !error.contains("/list/1:"),
+        "{error}"
+    );
+    let error = schema.read(br#"{"list":[0,0]}"#).unwrap_err().to_string();
+    assert!(
+        error.contains("at /list/0:") && error.contains("at /list/1:"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_schema_refers_to_nothing_outside() {
     for reference in ["http://127.0.0.1:1/s.json", "file:///etc/passwd"] {
         assert!(Schema::compile(&json!({"$ref": reference})).is_err());

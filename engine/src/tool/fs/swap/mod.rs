@@ -110,6 +110,10 @@ impl<'a> Job<'a> {
         if self.files.workspace.root() != *root {
             return Err(self.stale("the workspace is another folder"));
         }
+        // A person allowed a change at this path, not wherever the folder has gone since.
+        if !self.files.workspace.is_in_place() {
+            return Err(self.stale("the workspace was moved"));
+        }
         let target = self
             .files
             .workspace

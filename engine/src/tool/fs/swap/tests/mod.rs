@@ -163,8 +163,10 @@ fn another_workspace_at_the_same_path_is_stale() {
     let mut bench = Bench::new().has("a", "old\n");
     let draft = bench.write("a", "x").unwrap();
     fs::rename(bench.at(""), bench.folder.path().join("was")).unwrap();
+    stale(put(&bench, &draft), "the workspace was moved");
     fs::create_dir(bench.at("")).unwrap();
     fs::write(bench.at("a"), "old\n").unwrap();
+    stale(put(&bench, &draft), "the workspace was moved");
     let workspace = Workspace::open(&bench.at(""), ClosedSet::new()).unwrap();
     bench.files.workspace = std::sync::Arc::new(workspace);
     stale(put(&bench, &draft), "the workspace is another folder");
@@ -324,4 +326,41 @@ fn user_attributes_are_kept() {
     let mut value = [0_u8; 16];
     let length = fgetxattr(&file, "user.note", value.as_mut_slice()).unwrap();
     assert_eq!(&value[..length], b"kept");
+}
+
+#[test]
+fn owner_and_access_list_are_kept() {
+    use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
+
+    let bench = Bench::new().has("a", "old\n");
+    let file = fs::File::open(bench.at("a")).unwrap();
+    // Owner rw, user 1 rw, group r, mask rw, others nothing: the group must not gain the mask.
+    let entries: [(u16, u16, u32); 5] = [
+        (1, 6, u32::MAX),
+        (2, 6, 1),
+        (4, 4, u32::MAX),
+        (16, 6, u32::MAX),
+        (32, 0, u32::MAX),
+    ];
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (tag, permissions, id) in entries {
+        list.extend(tag.to_le_bytes());
+        list.extend(permissions.to_le_bytes());
+        list.extend(id.to_le_bytes());
+    }
+    let name = "system.posix_acl_access";
+    let owned = std::os::unix::fs::chown(bench.at("a"), Some(1), Some(1));
+    if owned.is_err() || fsetxattr(&file, name, &list, XattrFlags::empty()).is_err() {
+        return;
+    }
+    put(&bench, &bench.write("a", "mine\n").unwrap()).unwrap();
+    let file = fs::File::open(bench.at("a")).unwrap();
+    let metadata = file.metadata().unwrap();
+    assert_eq!(
+        (metadata.uid(), metadata.gid(), metadata.mode() & 0o777),
+        (1, 1, 0o660)
+    );
+    let mut found = [0_u8; 64];
+    let length = fgetxattr(&file, name, found.as_mut_slice()).unwrap();
+    assert_eq!(&found[..length], list);
 }

@@ -1,8 +1,8 @@
 //! A program that replaces the target while calls change it.
 
+use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use rustix::fs::CWD;
 use tempfile::TempDir;
