@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub(crate) enum Color {
     /// On a terminal, unless `NO_COLOR` is set.
     Auto,
     /// Always.
@@ -18,30 +18,30 @@ pub enum Color {
 
 /// Options that every verb takes.
 #[derive(Debug, Clone, Args)]
-pub struct GlobalArgs {
-    /// The folder that holds the ledger [env: PLACET_HOME] [default: $XDG_DATA_HOME/placet]
+pub(crate) struct GlobalArgs {
+    /// The folder that holds the ledger [env: `PLACET_HOME`] [default: `$XDG_DATA_HOME/placet`]
     #[arg(long, global = true, value_name = "DIR")]
-    pub home: Option<PathBuf>,
+    pub(crate) home: Option<PathBuf>,
 
     /// Write JSON on standard output, and errors as JSON
     #[arg(long, global = true)]
-    pub json: bool,
+    pub(crate) json: bool,
 
     /// Leave out everything on standard error but errors
     #[arg(long, global = true)]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
 
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
-    pub color: Color,
+    pub(crate) color: Color,
 
-    /// The config file [default: $XDG_CONFIG_HOME/placet/config.toml]
+    /// The config file [default: `$XDG_CONFIG_HOME/placet/config.toml`]
     #[arg(long, global = true, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// A duration such as 90s, 10m, 24h or 7d, in milliseconds.
-pub fn duration_ms(text: &str) -> Result<u64, String> {
+pub(crate) fn duration_ms(text: &str) -> Result<u64, String> {
     let example = "expected a duration such as 90s, 10m, 24h or 7d";
     let duration: Duration =
         humantime::parse_duration(text).map_err(|error| format!("{example}: {error}"))?;

@@ -120,8 +120,8 @@ impl From<LedgerError> for CommandError {
             LedgerError::Integrity(_)
             | LedgerError::Quarantined { .. }
             | LedgerError::Authority(_)
-            | LedgerError::Unproven(_) => (Kind::Integrity, Some("placet audit verify tells more")),
-            LedgerError::Read(_) => (Kind::Integrity, Some("placet audit verify tells more")),
+            | LedgerError::Unproven(_)
+            | LedgerError::Read(_) => (Kind::Integrity, Some("placet audit verify tells more")),
             LedgerError::Write(_) | LedgerError::Encode(_) => (Kind::Failed, None),
         };
         let new = Self::new(kind, error);

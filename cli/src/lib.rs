@@ -41,9 +41,10 @@ struct Cli {
 
 /// Does what the command line says.
 pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
+    let json = args.iter().any(|arg| arg == "--json");
     let Cli { global, verb } = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error, io),
+        Err(error) => return usage(&error, json, io),
     };
     let color = match global.color {
         Color::Always => true,
@@ -63,10 +64,9 @@ pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
 }
 
 /// Help and version are data; a wrong command line is an error.
-fn usage(error: &clap::Error, io: &mut Io) -> ExitStatus {
+fn usage(error: &clap::Error, json: bool, io: &mut Io) -> ExitStatus {
     let text = error.render().to_string();
     if error.use_stderr() {
-        let json = std::mem::take(&mut false);
         let mut printer = Printer::new(io, json, false, false);
         let text = text.trim_end().trim_start_matches("error: ").to_owned();
         printer.error(&CommandError::usage(text));
@@ -82,12 +82,10 @@ fn usage(error: &clap::Error, io: &mut Io) -> ExitStatus {
 pub fn harden() {
     use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
     // Where the system refuses, nothing is worse than without.
-    drop(set_dumpable_behavior(DumpableBehavior::NotDumpable));
-    drop(setrlimit(
-        Resource::Core,
-        Rlimit {
-            current: Some(0),
-            maximum: Some(0),
-        },
-    ));
+    let _ignored = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    let _ignored = setrlimit(Resource::Core, none);
 }

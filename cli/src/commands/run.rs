@@ -86,6 +86,7 @@ pub(crate) enum Attend {
 
 /// Caps of a run.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_field_names, reason = "they are the options' names")]
 pub(crate) struct Caps {
     /// The most its model calls may cost, in US dollars
     #[arg(long, value_name = "N")]

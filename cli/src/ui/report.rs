@@ -6,21 +6,17 @@ use crate::wire::run::RunReport;
 
 /// Prints where a run stands.
 pub(crate) fn print(printer: &mut Printer<'_>, report: &RunReport) -> Result<(), CommandError> {
-    let mut out = format!(
+    let mut lines = vec![format!(
         "run {} {}",
         report.run,
         report.outcome.unwrap_or(report.state)
-    );
-    out.push('\n');
-    for call in &report.declined {
+    )];
+    lines.extend(report.declined.iter().map(|call| {
         let tool = call.tool.as_deref().unwrap_or("(unknown tool)");
-        out.push_str(&format!("  declined {} {tool}: {}\n", call.call, call.why));
-    }
-    for call in &report.pending {
-        out.push_str(&format!(
-            "  waits {} {}: {}\n",
-            call.call, call.tool, call.kind
-        ));
-    }
-    printer.data(&out)
+        format!("  declined {} {tool}: {}", call.call, call.why)
+    }));
+    let waits = report.pending.iter();
+    lines.extend(waits.map(|call| format!("  waits {} {}: {}", call.call, call.tool, call.kind)));
+    lines.push(String::new());
+    printer.data(&lines.join("\n"))
 }
