@@ -10,7 +10,7 @@ use crate::error::CommandError;
 use crate::io::Io;
 
 /// Writes data to standard output and everything else to standard error.
-pub struct Printer<'a> {
+pub(crate) struct Printer<'a> {
     io: &'a mut Io,
     json: bool,
     quiet: bool,
@@ -19,7 +19,7 @@ pub struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     /// A printer.
-    pub fn new(io: &'a mut Io, json: bool, quiet: bool, color: bool) -> Self {
+    pub(crate) fn new(io: &'a mut Io, json: bool, quiet: bool, color: bool) -> Self {
         Self {
             io,
             json,
@@ -29,22 +29,22 @@ impl<'a> Printer<'a> {
     }
 
     /// Whether JSON is wanted.
-    pub fn json(&self) -> bool {
+    pub(crate) fn json(&self) -> bool {
         self.json
     }
 
     /// Whether colour is wanted on standard output.
-    pub fn color(&self) -> bool {
+    pub(crate) fn color(&self) -> bool {
         self.color
     }
 
     /// The outside.
-    pub fn io(&mut self) -> &mut Io {
+    pub(crate) fn io(&mut self) -> &mut Io {
         self.io
     }
 
     /// Data as JSON, on a line. A reader that has gone away ends the output, not the work.
-    pub fn value(&mut self, value: &impl Serialize) -> Result<(), CommandError> {
+    pub(crate) fn value(&mut self, value: &impl Serialize) -> Result<(), CommandError> {
         let mut line = serde_json::to_vec(value)
             .map_err(|error| CommandError::new(crate::error::Kind::Failed, error))?;
         line.push(b'\n');
@@ -52,7 +52,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Data as text that was neutralised before.
-    pub fn data(&mut self, text: &str) -> Result<(), CommandError> {
+    pub(crate) fn data(&mut self, text: &str) -> Result<(), CommandError> {
         self.raw(text.as_bytes())
     }
 
@@ -69,14 +69,14 @@ impl<'a> Printer<'a> {
     }
 
     /// A remark for people.
-    pub fn note(&mut self, text: &str) {
+    pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {
             self.say(text);
         }
     }
 
     /// An error, whatever was asked to be left out.
-    pub fn error(&mut self, error: &CommandError) {
+    pub(crate) fn error(&mut self, error: &CommandError) {
         if self.json {
             let hints = &error.hints;
             let body = serde_json::json!({"error": {
