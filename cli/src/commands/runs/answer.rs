@@ -152,6 +152,12 @@ fn cover(state: &RunState, file: &AnswerFile) -> Result<AnswerSet, CommandError>
     if !answered.is_empty() && state.last_answer() != Some(id) {
         return Err(rejected(Rejection::AlreadyAnswered(answered)));
     }
+    if pending.is_empty() && answered.is_empty() {
+        let otherwise = state
+            .outcome()
+            .map_or(Rejection::NothingPending, Rejection::Finished);
+        return Err(rejected(verdicts::already_or(state, otherwise)));
+    }
     let covered = if answered.is_empty() {
         pending
     } else {

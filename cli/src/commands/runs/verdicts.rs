@@ -117,13 +117,10 @@ fn cover(state: &RunState, verdicts: &Verdicts) -> Result<AnswerSet, CommandErro
 }
 
 /// Whether the last set was answered: then somebody else was first, which is another error.
-fn already_or(state: &RunState, otherwise: Rejection) -> Rejection {
-    let answered: Vec<CallId> = state
-        .batch()
-        .filter(|call| call.requested().is_some())
-        .map(placet_ledger::run::Call::id)
-        .collect();
-    if answered.is_empty() || state.last_answer().is_none() {
+pub(super) fn already_or(state: &RunState, otherwise: Rejection) -> Rejection {
+    let asked = state.calls().filter(|call| call.requested().is_some());
+    let answered: Vec<CallId> = asked.map(placet_ledger::run::Call::id).collect();
+    if state.last_answer().is_none() {
         otherwise
     } else {
         Rejection::AlreadyAnswered(answered)
