@@ -1,6 +1,14 @@
 //! Recordings of runs for tests: load one, replay it, see the first divergence.
+//!
+//! [`world`] is a whole engine in memory for tests of behaviour, [`scenario`] states one decision.
 
 #![forbid(unsafe_code)]
 
 pub mod corpus;
+pub mod facts;
+pub mod scenario;
+pub mod script;
 pub mod source_tree;
+pub mod stamps;
+pub mod tools;
+pub mod world;

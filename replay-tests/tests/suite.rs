@@ -1,4 +1,5 @@
 //! The suite: one binary, so that the linker runs once. Every file beside it is listed here.
 
+mod pending_lock;
 mod tidy;
 mod worked_example;
