@@ -1,0 +1,66 @@
+//! The worked example verified, whole and after every kind of tampering.
+
+pub(crate) mod example;
+mod lines;
+mod rewritten;
+mod tampered;
+
+use futures_executor::block_on;
+
+use super::*;
+use example::{Fake, Table, head, memory};
+
+#[test]
+fn the_worked_example_verifies_to_its_root() {
+    let store = block_on(memory());
+    let report = block_on(verify(&store, Some(head()), Some(&Table)));
+    assert_eq!(
+        serde_json::to_value(&report).unwrap(),
+        serde_json::json!({
+            "ok": true,
+            "size": 25,
+            "root": "743db0094d1019bec653ebe92f6a3ec8a02f35cd98d93128ccf3f5677b1dc7e1",
+            "findings": [],
+            "head": {
+                "size": 25,
+                "root": "743db0094d1019bec653ebe92f6a3ec8a02f35cd98d93128ccf3f5677b1dc7e1",
+            },
+            "content": {"readable": 20, "unreadable": 0},
+            "decisions": {"judged": 3, "unjudged": 0},
+        })
+    );
+}
+
+#[test]
+fn a_head_below_the_size_is_compared_at_its_own_size() {
+    let at_a2 = HeadPosition {
+        size: 14,
+        root: "34ab1ee71cc9e3397f398bd81984c8cca63433abc6412d4c74714fcfb5ee2f46"
+            .parse()
+            .unwrap(),
+    };
+    let report = block_on(verify(&Fake::example(), Some(at_a2), None));
+    assert!(report.ok, "{report:#?}");
+    assert_eq!(report.decisions.unjudged, 3);
+    let other = HeadPosition { size: 13, ..at_a2 };
+    let report = block_on(verify(&Fake::example(), Some(other), None));
+    assert_eq!(report.findings[0].kind, FindingKind::HeadDiffers);
+    assert_eq!(report.findings.len(), 1);
+}
+
+#[test]
+fn an_empty_store_verifies_and_falls_short_of_any_head() {
+    let empty = Fake::new(Vec::new());
+    let report = block_on(verify(&empty, None, None));
+    assert!(report.ok && report.size == 0, "{report:#?}");
+    let report = block_on(verify(&empty, Some(head()), None));
+    assert_eq!(report.findings[0].kind, FindingKind::HeadAhead);
+    assert_eq!(report.findings[0].place, Place::at(Position::ZERO));
+}
+
+#[test]
+fn names_of_findings_are_the_ones_that_are_written() {
+    for kind in FindingKind::ALL {
+        assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+    }
+}
