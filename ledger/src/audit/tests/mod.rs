@@ -5,9 +5,16 @@ mod lines;
 mod rewritten;
 mod tampered;
 
+use std::sync::Arc;
+
 use futures_executor::block_on;
 
 use super::*;
+use crate::approval::Actor;
+use crate::content::Blobs;
+use crate::envelope::{Envelope, Header as RecordHeader, stream_genesis};
+use crate::event::{ClockStepped, Event};
+use crate::id::{EventId, Version};
 use example::{Fake, Table, head, memory};
 
 #[test]
@@ -63,4 +70,46 @@ fn names_of_findings_are_the_ones_that_are_written() {
     for kind in FindingKind::ALL {
         assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
     }
+}
+
+/// The example with so many records of the journal behind it.
+fn with_journal(count: u32) -> Fake {
+    let mut fake = Fake::example();
+    let created = &example::envelopes()[0];
+    let Event::LedgerCreated(ledger) = created.event() else {
+        panic!("the first record creates the ledger")
+    };
+    let stream = ledger.journal;
+    let mut prev = stream_genesis(example::ledger(), &created.digest(), stream);
+    for version in 0..count {
+        let header = RecordHeader {
+            actor: Actor::Engine,
+            at: created.at(),
+            cause: None,
+            id: EventId::new(uuid::Uuid::nil()),
+            ledger: example::ledger(),
+            prev,
+            stream,
+            version: Version::new(version),
+        };
+        let event = Event::ClockStepped(ClockStepped { step_ms: 6000 });
+        let envelope = Envelope::write(header, event, Blobs::new()).unwrap();
+        prev = envelope.digest();
+        let position = u64::from(version) + 25;
+        fake.records.push((position, Arc::clone(envelope.bytes())));
+    }
+    fake.retail();
+    fake
+}
+
+#[test]
+fn a_log_of_many_pages_is_walked_to_its_end() {
+    let mut fake = with_journal(700);
+    let report = block_on(verify(&fake, Some(head()), Some(&Table)));
+    assert!(report.ok && report.size == 725, "{report:#?}");
+    fake.edit(600, "6000", "6001");
+    let report = block_on(verify(&fake, Some(head()), Some(&Table)));
+    assert_eq!(report.findings[0].place.position, Some(Position::new(600)));
+    assert_eq!(report.findings.len(), 2, "{report:#?}");
+    assert_eq!(report.findings[1].kind, FindingKind::RootDiffers);
 }
