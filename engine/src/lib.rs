@@ -1,8 +1,21 @@
-//! Makes runs move: tools, and the files they may touch.
+//! Makes runs move: models, tools, policy, effects.
+//!
+//! The loop is five lines: ask the folded state what remains to be done ([`runner`]); perform it
+//! ([`effects`]) or ask the gate ([`policy`]); record what came of it; make it durable; again.
 
 #![forbid(unsafe_code)]
 
+pub mod clock;
+pub mod context;
 pub mod diff;
+pub mod effects;
+pub mod engine;
+pub mod ids;
+pub mod model;
 mod nearest;
+pub mod policy;
+pub mod record;
+pub mod replay;
+pub mod runner;
 pub mod tool;
 pub mod workspace;

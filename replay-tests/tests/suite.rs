@@ -1,3 +1,4 @@
 //! The suite: one binary, so that the linker runs once. Every file beside it is listed here.
 
 mod tidy;
+mod worked_example;

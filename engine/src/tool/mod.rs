@@ -159,6 +159,7 @@ pub(crate) async fn reading<T: Send + 'static>(
 }
 
 /// Runs work that writes on a thread that may block; if it is lost, nobody knows how far it came.
+/// Nor does it stop when the future is dropped: a call that ran out of time is reconciled.
 pub(crate) async fn writing<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {

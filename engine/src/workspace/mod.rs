@@ -15,7 +15,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use placet_ledger::precondition::NodeId;
 use rustix::fs::{Mode, OFlags, openat};
@@ -24,7 +23,7 @@ use serde::Serialize;
 
 pub use closed::ClosedSet;
 pub use error::{PathError, WorkspaceError};
-pub use open::Opened;
+pub(crate) use open::Opened;
 
 use closed::node_of;
 
@@ -34,6 +33,17 @@ const PATH_BYTES_MAX: usize = 4_095;
 /// The names of temporary files begin so.
 pub(crate) const TEMPORARY_PREFIX: &str = ".placet-";
 
+/// Whether a file system can exchange two names in one step, as far as its type tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exchanges {
+    /// It can, unless it says otherwise when asked.
+    Yes,
+    /// That depends on a program behind it.
+    Perhaps,
+    /// It cannot.
+    No,
+}
+
 /// The folder in which a run works.
 #[derive(Debug)]
 pub struct Workspace {
@@ -41,6 +51,7 @@ pub struct Workspace {
     path: String,
     node: NodeId,
     mount: Option<u64>,
+    exchanges: Exchanges,
     closed: ClosedSet,
 }
 
@@ -83,12 +94,12 @@ impl Workspace {
             source,
         };
         let real = path.canonicalize().map_err(failed)?;
-        let root = Dir::open_ambient_dir(&real, ambient_authority()).map_err(failed)?;
-        let metadata = root
-            .try_clone()
-            .and_then(|dir| dir.into_std_file().metadata())
-            .map_err(failed)?;
-        let node = node_of(&metadata);
+        // Not as a mere path, as the library would open it: a folder is synced through it.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(&real, flags, Mode::empty())
+            .map(|fd| Dir::from_std_file(fd.into()))
+            .map_err(|errno| failed(errno.into()))?;
+        let node = open::node_of_fd(&root).map_err(|errno| failed(errno.into()))?;
         let text = real
             .to_str()
             .filter(|text| !text.chars().any(char::is_control))
@@ -96,11 +107,13 @@ impl Workspace {
             .to_owned();
         apart(&real, node, &closed)?;
         let mount = open::mount_of(&root).map_err(|errno| failed(errno.into()))?;
+        let exchanges = open::exchanges(&root).map_err(|errno| failed(errno.into()))?;
         Ok(Self {
             root,
             path: text,
             node,
             mount,
+            exchanges,
             closed,
         })
     }
@@ -113,6 +126,11 @@ impl Workspace {
     /// The root folder.
     pub fn root(&self) -> NodeId {
         self.node
+    }
+
+    /// Whether its file system can exchange two names.
+    pub fn exchanges(&self) -> Exchanges {
+        self.exchanges
     }
 
     /// What the record of a run tells of its workspace.
@@ -134,6 +152,12 @@ impl Workspace {
                 found: self.node.to_string(),
             })
         }
+    }
+
+    /// Whether its path still leads to its folder, and not to another or to nothing.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let found = Path::new(&self.path).symlink_metadata();
+        found.is_ok_and(|found| node_of(&found) == self.node)
     }
 
     /// The place of a file that may exist, from a path that a model sent. The folder must exist;

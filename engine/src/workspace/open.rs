@@ -9,11 +9,13 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::limits::CONTENT_BYTES_MAX;
 use placet_ledger::precondition::NodeId;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxFlags, fstat, openat, statat, statx};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, StatxFlags, fstat, fstatfs, openat, statat, statx,
+};
 use rustix::io::Errno;
 
 use super::closed::node_of;
-use super::{Folder, PathError, Target, Workspace, join};
+use super::{Exchanges, Folder, PathError, Target, Workspace, join};
 use crate::nearest::nearest;
 
 /// Entries of a folder that are compared to find a name somebody meant.
@@ -21,18 +23,18 @@ const NAMES_MAX: usize = 1_000;
 
 /// A regular file that was opened and checked.
 #[derive(Debug)]
-pub struct Opened {
+pub(crate) struct Opened {
     file: File,
     /// The file.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// Number of hard links.
-    pub links: u64,
+    pub(crate) links: u64,
     /// Permission bits, with set-id and sticky ones.
-    pub mode: u32,
+    pub(crate) mode: u32,
     /// Owner and group.
-    pub owner: (u32, u32),
+    pub(crate) owner: (u32, u32),
     /// Its length when it was opened.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Opened {
@@ -239,4 +241,23 @@ pub(super) fn mount_of(fd: impl AsFd) -> Result<Option<u64>, Errno> {
         Ok(_) | Err(Errno::NOSYS) => Ok(None),
         Err(errno) => Err(errno),
     }
+}
+
+/// Whether the file system of a folder can exchange names. Asking it would change something, so
+/// this goes by its type: network file systems cannot.
+pub(super) fn exchanges(fd: impl AsFd) -> Result<Exchanges, Errno> {
+    const NFS: i128 = 0x6969;
+    const SMB: i128 = 0x517b;
+    const CIFS: i128 = 0xff53_4d42;
+    const SMB2: i128 = 0xfe53_4d42;
+    const NINE_P: i128 = 0x0102_1997;
+    const FUSE: i128 = 0x6573_5546;
+
+    // The width and sign of the type differ between machines; its low 32 bits tell.
+    let kind = i128::from(fstatfs(fd)?.f_type) & 0xffff_ffff;
+    Ok(match kind {
+        NFS | SMB | CIFS | SMB2 | NINE_P => Exchanges::No,
+        FUSE => Exchanges::Perhaps,
+        _ => Exchanges::Yes,
+    })
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
@@ -227,4 +228,28 @@ fn a_workspace_is_known_by_its_root_folder() {
     assert!(bench.at("missing").parent().is_some());
     assert!(Workspace::open(&bench.at("missing"), ClosedSet::new()).is_err());
     assert!(Workspace::open(&bench.at("out/secret"), ClosedSet::new()).is_err());
+}
+
+#[test]
+fn whatever_is_sent_a_target_is_plain_and_inside() {
+    let bench = Bench::new();
+    symlink("../../out", bench.at("ws/src/up")).unwrap();
+    symlink("deep", bench.at("ws/src/down")).unwrap();
+    let workspace = bench.open(ClosedSet::new()).unwrap();
+    let names = [
+        "..", ".", "", "src", "up", "down", "deep", "a", "b", "secret",
+    ];
+    let paths = prop::collection::vec(prop::sample::select(names.to_vec()), 0..8)
+        .prop_map(|parts| parts.join("/"));
+    let inside = bench.at("ws").canonicalize().unwrap();
+    proptest!(|(path in paths)| {
+        let targets = [workspace.target(&path), workspace.existing(&path)];
+        for target in targets.into_iter().flatten() {
+            let plain = !target.path.split('/').any(|part| matches!(part, "" | "." | ".."));
+            prop_assert!(plain, "{} became {}", path, target.path);
+            let folder = bench.at("ws").join(&target.folder.path).canonicalize().unwrap();
+            prop_assert!(folder.starts_with(&inside));
+            prop_assert_eq!(folder.strip_prefix(&inside).unwrap(), Path::new(&target.folder.path));
+        }
+    });
 }

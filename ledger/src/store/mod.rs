@@ -36,6 +36,8 @@ pub mod conformance;
 pub mod head;
 pub mod memory;
 pub mod seal;
+#[cfg(feature = "sled")]
+pub mod sled;
 
 use std::collections::BTreeMap;
 

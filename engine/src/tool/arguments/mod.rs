@@ -16,6 +16,10 @@ const MESSAGE_CHARS_MAX: usize = 300;
 /// Messages about one set of arguments: more do not help to correct them.
 const MESSAGES_MAX: usize = 5;
 
+/// Bytes of arguments beyond which only the first mistake is told: the validator would hold all of
+/// them at once, and there may be millions.
+const EXPLAINED_BYTES_MAX: usize = 64 * 1024;
+
 /// Why arguments do not reach a tool; worded for the model that sent them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArgumentsError {
@@ -74,11 +78,15 @@ impl Schema {
     /// The arguments in these bytes, if they are strict JSON and match.
     pub fn read(&self, bytes: &[u8]) -> Result<Value, ArgumentsError> {
         let value = read(bytes)?;
-        self.check(&value)?;
+        self.check(&value, bytes.len())?;
         Ok(value)
     }
 
-    fn check(&self, value: &Value) -> Result<(), ArgumentsError> {
+    fn check(&self, value: &Value, bytes: usize) -> Result<(), ArgumentsError> {
+        if bytes > EXPLAINED_BYTES_MAX {
+            let checked = self.validator.validate(value);
+            return checked.map_err(|error| ArgumentsError::Schema(self.message(&error)));
+        }
         let messages: Vec<_> = self
             .validator
             .iter_errors(value)

@@ -1,5 +1,6 @@
 //! Every way in which arguments can be wrong.
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -170,9 +171,66 @@ fn messages_about_a_schema_stay_short() {
 }
 
 #[test]
+fn a_million_mistakes_are_answered_with_the_first() {
+    let schema = Schema::compile(&json!({
+        "type": "object",
+        "properties": {"list": {"type": "array", "items": {"type": "string"}}},
+    }))
+    .unwrap();
+    let many = format!("{{\"list\":[{}0]}}", "0,".repeat(1_000_000));
+    let error = schema.read(many.as_bytes()).unwrap_err().to_string();
+    assert!(
+        error.contains("at /list/0:") && !error.contains("/list/1:"),
+        "{error}"
+    );
+    let error = schema.read(br#"{"list":[0,0]}"#).unwrap_err().to_string();
+    assert!(
+        error.contains("at /list/0:") && error.contains("at /list/1:"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_schema_refers_to_nothing_outside() {
     for reference in ["http://127.0.0.1:1/s.json", "file:///etc/passwd"] {
         assert!(Schema::compile(&json!({"$ref": reference})).is_err());
     }
     assert!(Schema::compile(&json!({"type": "nonsense"})).is_err());
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 64, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::btree_map(any::<String>(), inner, 0..6)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_is_written_and_read_again_as_the_same(value in any_json()) {
+        if let Ok(first) = read(json!({"value": value}).to_string().as_bytes()) {
+            let bytes = placet_ledger::canonical::arguments_to_vec(&first).unwrap();
+            prop_assert_eq!(read(&bytes).unwrap(), first);
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(
+        bytes in any::<Vec<u8>>(),
+        text in "[{}\\[\\]\",:0-9eE.\\\\ud-]{0,60}",
+    ) {
+        drop(read(&bytes));
+        drop(read(text.as_bytes()));
+        drop(schema().read(format!("{{\"path\":{text}}}").as_bytes()));
+    }
 }

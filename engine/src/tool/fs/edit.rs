@@ -68,36 +68,27 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
     let target = writable(files, text(arguments, "path")?)?;
     let current = Current::read(&files.workspace, &target)?;
     let content = current.text(&target.path)?;
-    let places = places(
-        content,
-        old_text,
-        if replace_all { old_text.len() } else { 1 },
-    );
-    match places.len() {
+    let count = content.matches(old_text).count();
+    match count {
         0 => return Err(not_found(&target.path, content, old_text)),
+        1 if overlaps(content, old_text) => {
+            return Err(not_unique(&target.path, content, old_text, 2));
+        }
         1 => {}
         _ if replace_all => {}
-        count => return Err(not_unique(&target.path, content, &places, count)),
+        _ => return Err(not_unique(&target.path, content, old_text, count)),
     }
     // Checked before it is built, since few bytes may stand for many places.
-    let grown = new_text.len().saturating_mul(places.len());
+    let grown = new_text.len().saturating_mul(count);
     let kept = content
         .len()
-        .saturating_sub(old_text.len().saturating_mul(places.len()));
-    if grown.saturating_add(kept) > placet_ledger::limits::CONTENT_BYTES_MAX {
-        return Err(ToolError::failed(format!(
-            "{} would have {} bytes, of at most {} that a tool can write",
-            target.path,
-            grown.saturating_add(kept),
-            placet_ledger::limits::CONTENT_BYTES_MAX
-        )));
-    }
+        .saturating_sub(old_text.len().saturating_mul(count));
+    fits(&target.path, grown.saturating_add(kept))?;
     let edited = content.replace(old_text, new_text);
-    fits(&target.path, &edited)?;
     let diff = replacement(&current, &target, &edited)?;
-    let at = match places.len() {
+    let at = match count {
         1 => String::new(),
-        count => format!(" in {count} places"),
+        _ => format!(" in {count} places"),
     };
     Ok(Draft {
         arguments: json!({
@@ -111,33 +102,27 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
             "Edit {}{at}: {}.{}",
             target.path,
             diff.summary(),
-            current.links_note()
+            files.notes(&current)
         ),
         preview: Some(diff.text),
         precondition: current.precondition(&files.workspace, &target),
     })
 }
 
-/// Offsets at which `text` occurs. A `step` of 1 also finds places that overlap, since an edit of
-/// one of those would be a guess; the length of the text finds what replacing all replaces.
-fn places(content: &str, text: &str, step: usize) -> Vec<usize> {
-    let mut places = Vec::new();
-    let mut from = 0_usize;
-    while let Some(found) = content.get(from..).and_then(|rest| rest.find(text)) {
-        let at = from.saturating_add(found);
-        places.push(at);
-        from = at.saturating_add(step);
-        while !content.is_char_boundary(from) {
-            from = from.saturating_add(1);
-        }
-    }
-    places
+/// Whether a text that occurs once also occurs across itself, as `aa` does in `aaa`: an edit of
+/// one of the two places would be a guess.
+fn overlaps(content: &str, text: &str) -> bool {
+    let step = text.chars().next().map_or(1, char::len_utf8);
+    content
+        .find(text)
+        .and_then(|at| content.get(at.saturating_add(step)..))
+        .is_some_and(|rest| rest.contains(text))
 }
 
-fn not_unique(path: &str, content: &str, places: &[usize], count: usize) -> ToolError {
+fn not_unique(path: &str, content: &str, text: &str, count: usize) -> ToolError {
     let mut lines = Vec::new();
     let (mut line, mut from) = (1_usize, 0_usize);
-    for &at in places.iter().take(PLACES_SHOWN) {
+    for (at, _) in content.match_indices(text).take(PLACES_SHOWN) {
         let between = content.get(from..at).unwrap_or_default();
         line = line.saturating_add(between.matches('\n').count());
         from = at;

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use super::ToolError;
 use super::registry::{Registry, RegistryError};
 use super::spec::ToolSpec;
-use crate::workspace::{Opened, TEMPORARY_PREFIX, Target, Workspace};
+use crate::workspace::{Exchanges, Opened, TEMPORARY_PREFIX, Target, Workspace};
 
 /// Bits that make a program run as somebody else, or a folder sticky: no tool hands them on.
 const SPECIAL_BITS: u32 = 0o7000;
@@ -69,17 +69,34 @@ pub fn register_file_tools(
 struct Files {
     workspace: Arc<Workspace>,
     locks: PathBuf,
-    /// False only where a test stands in for a file system that cannot exchange two names.
-    exchanges: bool,
+    exchanges: Exchanges,
 }
 
 impl Files {
     fn new(workspace: Arc<Workspace>, locks: PathBuf) -> Self {
         Self {
+            exchanges: workspace.exchanges(),
             workspace,
             locks,
-            exchanges: true,
         }
+    }
+
+    /// What a person should know before a file is replaced or removed.
+    fn notes(&self, current: &Current) -> String {
+        let links = match current.opened.links {
+            0 | 1 => String::new(),
+            links => format!(
+                " The file has {links} hard links; its other names keep the present content."
+            ),
+        };
+        let exchanges = match self.exchanges {
+            Exchanges::Yes => "",
+            Exchanges::Perhaps | Exchanges::No => {
+                " This file system may not exchange files: what another program writes at the same \
+                 moment can be lost."
+            }
+        };
+        links + exchanges
     }
 }
 
@@ -157,16 +174,6 @@ impl Current {
         }
     }
 
-    /// A sentence about other names of the same file, which a replacement does not reach.
-    fn links_note(&self) -> String {
-        match self.opened.links {
-            0 | 1 => String::new(),
-            links => format!(
-                " The file has {links} hard links; its other names keep the present content."
-            ),
-        }
-    }
-
     /// Refuses files whose special bits a replacement would have to hand on.
     fn replaceable(&self, path: &str) -> Result<(), ToolError> {
         if self.opened.mode & SPECIAL_BITS == 0 {
@@ -181,13 +188,12 @@ impl Current {
 }
 
 /// Refuses a new file content that no content can hold.
-fn fits(path: &str, content: &str) -> Result<(), ToolError> {
-    if content.len() <= CONTENT_BYTES_MAX {
+fn fits(path: &str, bytes: usize) -> Result<(), ToolError> {
+    if bytes <= CONTENT_BYTES_MAX {
         Ok(())
     } else {
         Err(ToolError::failed(format!(
-            "{path} would have {} bytes, of at most {CONTENT_BYTES_MAX} that a tool can write",
-            content.len()
+            "{path} would have {bytes} bytes, of at most {CONTENT_BYTES_MAX} that a tool can write"
         )))
     }
 }

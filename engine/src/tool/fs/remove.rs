@@ -66,7 +66,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
     Ok(Draft {
         execute_arguments: arguments.clone(),
         arguments,
-        message: format!("Remove {path} ({bytes}).{}", current.links_note()),
+        message: format!("Remove {path} ({bytes}).{}", files.notes(&current)),
         preview: Some(preview),
         precondition: current.precondition(&files.workspace, &target),
     })

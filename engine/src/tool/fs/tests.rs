@@ -22,7 +22,10 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new() -> Self {
-        let folder = TempDir::new().unwrap();
+        Self::in_folder(TempDir::new().unwrap())
+    }
+
+    pub(super) fn in_folder(folder: TempDir) -> Self {
         for name in ["ws", "locks", "home"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
@@ -33,7 +36,7 @@ impl Bench {
         Self { folder, files }
     }
 
-    pub(super) fn at(&self, path: &str) -> std::path::PathBuf {
+    pub(super) fn at(&self, path: &str) -> PathBuf {
         self.folder.path().join("ws").join(path)
     }
 
@@ -164,6 +167,28 @@ fn several_hard_links_are_told() {
 }
 
 #[test]
+fn a_file_system_that_may_not_exchange_is_told() {
+    for exchanges in [Exchanges::Yes, Exchanges::Perhaps, Exchanges::No] {
+        let mut bench = Bench::new().has("a", "x\n");
+        bench.files.exchanges = exchanges;
+        let message = bench.write("a", "y\n").unwrap().message;
+        let told = message.contains("may not exchange");
+        assert_eq!(told, exchanges != Exchanges::Yes, "{message}");
+    }
+}
+
+#[test]
+fn repetitive_texts_are_searched_in_time() {
+    let bench = Bench::new().has("a", "a".repeat(CONTENT_BYTES_MAX));
+    let half = "a".repeat(CONTENT_BYTES_MAX / 2 + 1);
+    said(bench.edit("a", &half, "b"), "occurs 2 times");
+    said(
+        bench.edit("a", "a", "b"),
+        "occurs 16777216 times in a (lines 1, 1,",
+    );
+}
+
+#[test]
 fn what_changes_nothing_is_an_error() {
     let bench = Bench::new().has("a", "x\n");
     said(bench.write("a", "x\n"), "nothing would change");
@@ -191,6 +216,7 @@ fn an_edit_must_match_once_unless_told_otherwise() {
         "occurs 3 times in a (lines 1, 3, 4)",
     );
     said(bench.edit("b", "aa", "q"), "occurs 2 times");
+    said(bench.edit("b", "aaaa", "q"), "does not occur");
     let all = json!({"new_text": "q", "old_text": "x", "path": "a", "replace_all": true});
     let draft = edit::draft(&bench.files, &all).unwrap();
     assert_eq!(

@@ -49,7 +49,7 @@ impl ProposeTool for WriteFile {
 pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError> {
     let content = text(arguments, "content")?;
     let target = writable(files, text(arguments, "path")?)?;
-    fits(&target.path, content)?;
+    fits(&target.path, content.len())?;
     let (message, diff, precondition) = match Current::read(&files.workspace, &target) {
         Ok(current) => {
             let diff = replacement(&current, &target, content)?;
@@ -57,7 +57,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
                 "Write {}: {}.{}",
                 target.path,
                 diff.summary(),
-                current.links_note()
+                files.notes(&current)
             );
             (
                 message,

@@ -69,6 +69,16 @@ impl Chain {
         }
     }
 
+    /// This chain, gone on to a record that follows it.
+    #[must_use]
+    pub fn after(&self, record: &Envelope) -> Self {
+        Self {
+            prev: record.digest(),
+            last: Some(record.version()),
+            ..self.clone()
+        }
+    }
+
     /// The stream.
     pub fn stream(&self) -> StreamId {
         self.stream

@@ -24,13 +24,22 @@ pub(super) struct Lock {
 impl Lock {
     /// Takes the lock of a file by its real path.
     pub(super) fn take(folder: &Path, real: &str) -> Result<Self, ToolError> {
+        Self::take_within(folder, real, ATTEMPTS)
+    }
+
+    /// The same with another number of attempts.
+    pub(super) fn take_within(
+        folder: &Path,
+        real: &str,
+        attempts: usize,
+    ) -> Result<Self, ToolError> {
         let path = folder.join(digest(Purpose::File, real.as_bytes()).to_string());
         let failed = |errno: Errno| {
             ToolError::failed(format!("cannot lock {real} before changing it: {errno}"))
         };
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(open(&path, flags, Mode::RUSR | Mode::WUSR).map_err(failed)?);
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..attempts {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }

@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use super::{Files, result, text};
 use crate::tool::ToolError;
-use crate::workspace::{Folder, Opened, PathError, TEMPORARY_PREFIX, Target};
+use crate::workspace::{Exchanges, Folder, Opened, PathError, TEMPORARY_PREFIX, Target};
 use beside::Beside;
 use lock::Lock;
 
@@ -109,6 +109,10 @@ impl<'a> Job<'a> {
             self.precondition;
         if self.files.workspace.root() != *root {
             return Err(self.stale("the workspace is another folder"));
+        }
+        // A person allowed a change at this path, not wherever the folder has gone since.
+        if !self.files.workspace.is_in_place() {
+            return Err(self.stale("the workspace was moved"));
         }
         let target = self
             .files
@@ -334,7 +338,7 @@ impl<'a> Job<'a> {
     }
 
     fn exchange(&self, target: &Target) -> Result<(), Errno> {
-        if !self.files.exchanges {
+        if self.files.exchanges == Exchanges::No {
             return Err(Errno::INVAL);
         }
         let folder = &target.folder.dir;
@@ -350,10 +354,11 @@ impl<'a> Job<'a> {
     /// Moves a file to a name in the same folder that nothing has.
     fn move_to(&self, folder: &Folder, from: &str, to: &str) -> Result<(), Errno> {
         let dir = &folder.dir;
-        let moved = if self.files.exchanges {
-            renameat_with(dir, from, dir, to, RenameFlags::NOREPLACE)
-        } else {
-            Err(Errno::INVAL)
+        let moved = match self.files.exchanges {
+            Exchanges::Yes | Exchanges::Perhaps => {
+                renameat_with(dir, from, dir, to, RenameFlags::NOREPLACE)
+            }
+            Exchanges::No => Err(Errno::INVAL),
         };
         match moved {
             // A hard link never overwrites either; it only takes two steps.

@@ -1,0 +1,181 @@
+//! The conversation as the model sees it: rendered from the folded run and its contents, pure.
+//!
+//! It grows by appending and is rendered once: what was rendered for one call of the model is kept
+//! for the next, and so is the hash over it.
+
+mod render;
+
+use std::sync::Arc;
+
+use placet_ledger::canonical::{self, EncodeError};
+use placet_ledger::content::{Blob, Contents};
+use placet_ledger::digest::{Digest, Hasher, Purpose};
+use placet_ledger::id::{CallId, Name};
+use placet_ledger::run::{Call, Reply, RunState};
+use serde_json::{Value, json};
+
+use crate::model::{Message, MessageCall};
+use crate::record::ScopeTool;
+
+pub use render::{Provider, Say};
+
+/// A conversation that grows.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    hasher: Hasher,
+    messages: Vec<Arc<Message>>,
+    replies: usize,
+    bytes: u64,
+}
+
+impl Conversation {
+    /// The beginning of a run's conversation: system and prompt.
+    pub fn new(state: &RunState, contents: &Contents) -> Result<Self, EncodeError> {
+        let mut hasher = Hasher::new(Purpose::Context);
+        hasher.update(br#"{"messages":["#);
+        let mut new = Self {
+            hasher,
+            messages: Vec::new(),
+            replies: 0,
+            bytes: 0,
+        };
+        for (role, name) in [("system", "system"), ("user", "prompt")] {
+            let Some(blob) = state.texts().get(name) else {
+                continue;
+            };
+            let text = render::text(contents, Some(blob));
+            let message = match role {
+                "system" => Message::System(text),
+                _ => Message::User(text),
+            };
+            new.push(&json!({"blob": blob.commitment, "role": role}), message)?;
+        }
+        Ok(new)
+    }
+
+    /// Appends every reply since, with what came of its calls. All of them must be closed.
+    pub fn extend(&mut self, state: &RunState, contents: &Contents) -> Result<(), EncodeError> {
+        while let Some(reply) = state.replies().get(self.replies) {
+            let calls: Vec<_> = reply
+                .calls
+                .iter()
+                .filter_map(|call| state.call(*call))
+                .collect();
+            let provider = Provider::read(contents, reply.provider.as_ref());
+            self.push_reply(contents, reply, &calls, &provider)?;
+            for call in calls {
+                let say = Say::of(call);
+                let mut hashed = json!({"call": call.id(), "role": "tool", "say": say.as_str()});
+                if let (Some(blob), Some(fields)) = (say.blob(call), hashed.as_object_mut()) {
+                    fields.insert(String::from("blob"), json!(blob.commitment));
+                }
+                let text = render::result(contents, call, say);
+                self.push(
+                    &hashed,
+                    Message::Result {
+                        id: provider.id(call.id()),
+                        text,
+                    },
+                )?;
+            }
+            self.replies = self.replies.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    fn push_reply(
+        &mut self,
+        contents: &Contents,
+        reply: &Reply,
+        calls: &[&Call],
+        provider: &Provider,
+    ) -> Result<(), EncodeError> {
+        let mut hashed = json!({"role": "assistant"});
+        let fields: Vec<Value> = calls.iter().map(|call| hashed_call(call)).collect();
+        if let Some(object) = hashed.as_object_mut() {
+            if let Some(Blob { commitment, .. }) = &reply.text {
+                object.insert(String::from("blob"), json!(commitment));
+            }
+            if !fields.is_empty() {
+                object.insert(String::from("calls"), Value::Array(fields));
+            }
+        }
+        let said = calls.iter().map(|call| MessageCall {
+            id: provider.id(call.id()),
+            name: call
+                .tool()
+                .map_or_else(|| provider.name(call.id()), Name::to_string),
+            arguments: render::text(contents, call.received()),
+        });
+        let text = render::text(contents, reply.text.as_ref());
+        self.push(
+            &hashed,
+            Message::Assistant {
+                text,
+                calls: said.collect(),
+            },
+        )
+    }
+
+    fn push(&mut self, hashed: &Value, message: Message) -> Result<(), EncodeError> {
+        if !self.messages.is_empty() {
+            self.hasher.update(b",");
+        }
+        self.hasher.update(&canonical::to_vec(hashed)?);
+        let length = match &message {
+            Message::System(text) | Message::User(text) | Message::Result { text, .. } => {
+                text.len()
+            }
+            Message::Assistant { text, calls } => calls.iter().fold(text.len(), |sum, call| {
+                sum.saturating_add(call.arguments.len())
+            }),
+        };
+        self.bytes = self.bytes.saturating_add(length as u64);
+        self.messages.push(Arc::new(message));
+        Ok(())
+    }
+
+    /// Digest over the conversation, the model and its tools: canonical JSON of
+    /// `{messages, model, tools}`, every text by its commitment.
+    pub fn digest(&self, model: &Name, tools: &[ScopeTool]) -> Result<Digest, EncodeError> {
+        let rest = canonical::to_vec(&json!({"model": model, "tools": tools}))?;
+        let mut hasher = self.hasher.clone();
+        hasher
+            .update(b"],")
+            .update(rest.get(1..).unwrap_or_default());
+        Ok(hasher.finish())
+    }
+
+    /// The messages.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// How many messages were rendered so far.
+    pub fn rendered(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Bytes of all their texts.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn hashed_call(call: &Call) -> Value {
+    let mut hashed = json!({"call": call.id()});
+    if let Some(object) = hashed.as_object_mut() {
+        if let Some(arguments) = call.received() {
+            object.insert(String::from("arguments"), json!(arguments.commitment));
+        }
+        if let Some(tool) = call.tool() {
+            object.insert(String::from("tool"), json!(tool));
+        }
+    }
+    hashed
+}
+
+/// The provider's own id of a call, as content of `model.replied` keeps it.
+pub fn provider_id(contents: &Contents, reply: &Reply, call: CallId) -> String {
+    Provider::read(contents, reply.provider.as_ref()).id(call)
+}

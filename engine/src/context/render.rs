@@ -1,0 +1,209 @@
+//! What the model is told came of a call: each kind of outcome in words of its own.
+
+use std::collections::BTreeMap;
+
+use placet_ledger::content::{Blob, Contents, Media};
+use placet_ledger::event::RefusalKind;
+use placet_ledger::id::{CallId, Name};
+use placet_ledger::run::{Call, Close, Phase};
+use serde::{Deserialize, Serialize};
+
+/// What stands in place of a text that can no longer be read.
+const UNREADABLE: &str = "[this text is no longer kept]";
+
+/// A content as text.
+pub(super) fn text(contents: &Contents, blob: Option<&Blob>) -> String {
+    let Some(blob) = blob else {
+        return String::new();
+    };
+    match contents.bytes(&blob.commitment) {
+        Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        None => UNREADABLE.to_owned(),
+    }
+}
+
+/// A provider's own words about a reply: its ids, and the names it used that are no tool's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provider {
+    /// Ids by call.
+    #[serde(default)]
+    pub ids: BTreeMap<CallId, String>,
+    /// Names by call, where they are none of the run's tools.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<CallId, String>,
+    /// How many calls came after the last one that is handled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<usize>,
+}
+
+impl Provider {
+    /// Reads what `model.replied` keeps.
+    pub fn read(contents: &Contents, blob: Option<&Blob>) -> Self {
+        let bytes = blob
+            .and_then(|blob| contents.bytes(&blob.commitment))
+            .unwrap_or_default();
+        serde_json::from_slice(bytes).unwrap_or_default()
+    }
+
+    /// The provider's id of a call; ours where it gave none.
+    pub fn id(&self, call: CallId) -> String {
+        self.ids
+            .get(&call)
+            .cloned()
+            .unwrap_or_else(|| call.to_string())
+    }
+
+    /// The name that is no tool's.
+    pub fn name(&self, call: CallId) -> String {
+        self.names.get(&call).cloned().unwrap_or_default()
+    }
+}
+
+/// Which kind of outcome the model is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Say {
+    /// It took effect.
+    Succeeded,
+    /// It ran and did not succeed.
+    Failed,
+    /// Its target had changed.
+    Stale,
+    /// It was stopped.
+    Interrupted,
+    /// A person said no.
+    Denied,
+    /// It was not even asked about.
+    Refused,
+    /// Nobody answered in time.
+    Expired,
+}
+
+impl Say {
+    /// The kind for a closed call; an open one counts as interrupted.
+    pub fn of(call: &Call) -> Self {
+        match call.phase() {
+            Phase::Closed(Close::Succeeded) => Self::Succeeded,
+            Phase::Closed(Close::Failed) => Self::Failed,
+            Phase::Closed(Close::Stale) => Self::Stale,
+            Phase::Closed(Close::Denied) => Self::Denied,
+            Phase::Closed(Close::Refused(_)) => Self::Refused,
+            Phase::Closed(Close::Expired) => Self::Expired,
+            Phase::Closed(Close::Interrupted)
+            | Phase::Named
+            | Phase::Proposed
+            | Phase::Pending
+            | Phase::Granted
+            | Phase::Executing { .. }
+            | Phase::InDoubt => Self::Interrupted,
+        }
+    }
+
+    /// The word that is hashed.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Stale => "stale",
+            Self::Interrupted => "interrupted",
+            Self::Denied => "denied",
+            Self::Refused => "refused",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// The content that it is rendered from.
+    pub fn blob(self, call: &Call) -> Option<&Blob> {
+        match self {
+            Self::Denied => call.note(),
+            Self::Succeeded
+            | Self::Failed
+            | Self::Stale
+            | Self::Interrupted
+            | Self::Refused
+            | Self::Expired => call.result(),
+        }
+    }
+}
+
+/// What the model is told came of a call.
+pub(super) fn result(contents: &Contents, call: &Call, say: Say) -> String {
+    let said = text(contents, say.blob(call));
+    match say {
+        Say::Succeeded => succeeded(contents, call, said),
+        Say::Failed => format!("Failed: {said}"),
+        Say::Stale => format!(
+            "Stale: {said} Nothing was changed. Look at the target again before you propose anew."
+        ),
+        Say::Interrupted => "Interrupted: it was stopped before it was done. Look at the state \
+             of things before you propose anew."
+            .to_owned(),
+        Say::Denied if said.is_empty() => {
+            "Not authorised. The approver turned this down. It was not run; do not repeat it."
+                .to_owned()
+        }
+        Say::Denied => format!(
+            "Not authorised. The approver turned this down: \"{said}\". It was not run; do not \
+             repeat it."
+        ),
+        Say::Refused => refused(call, &said),
+        Say::Expired => "Expired: nobody answered in time. It was not run.".to_owned(),
+    }
+}
+
+/// The result of a changing file tool is a few facts; of any other tool it is its text.
+#[derive(Deserialize)]
+struct Changed {
+    bytes: u64,
+    path: String,
+}
+
+fn succeeded(contents: &Contents, call: &Call, said: String) -> String {
+    let Some(Blob {
+        media: Media::Json,
+        commitment,
+        ..
+    }) = call.result()
+    else {
+        return said;
+    };
+    let bytes = contents.bytes(commitment).unwrap_or_default();
+    match (
+        call.tool().map(Name::as_str),
+        serde_json::from_slice::<Changed>(bytes),
+    ) {
+        (Some("write_file" | "edit_file"), Ok(changed)) => {
+            format!("Done. {} written, {} bytes.", changed.path, changed.bytes)
+        }
+        (Some("rm"), Ok(changed)) => {
+            format!("Done. {} removed, {} bytes.", changed.path, changed.bytes)
+        }
+        (_, _) => said,
+    }
+}
+
+fn refused(call: &Call, said: &str) -> String {
+    let Phase::Closed(Close::Refused(kind)) = call.phase() else {
+        return said.to_owned();
+    };
+    let why = match kind {
+        RefusalKind::UnknownTool => "Error: there is no such tool.",
+        RefusalKind::HiddenHalf => "Error: that name cannot be called.",
+        RefusalKind::BadArguments => "Error: no proposal could be made of this.",
+        RefusalKind::DeniedTool => "Error: this run does not have that tool.",
+        RefusalKind::RepeatOf => {
+            "Not authorised: the approver turned the same down before. It was not asked again; do \
+             not repeat it."
+        }
+        RefusalKind::OverLimit => "Refused: this is over a limit of the run.",
+        RefusalKind::Rule => "Not authorised: a rule forbids it.",
+        RefusalKind::Nobody => {
+            "Not authorised: it needs an approval, and nobody is there to give one. It was not run."
+        }
+    };
+    if said.is_empty() {
+        why.to_owned()
+    } else {
+        format!("{why} {said}")
+    }
+}

@@ -1,0 +1,177 @@
+//! The recorded handler: hands back what the record of a run observed. No live handler stands
+//! behind it, so that a replay cannot touch anything.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use placet_ledger::budget::Tokens;
+use placet_ledger::content::{Blobs, Contents, Text, Texts};
+use placet_ledger::envelope::Envelope;
+use placet_ledger::event::{Event, FailureKind, RefusalKind, StartRefusal};
+use placet_ledger::permit::Permit;
+use placet_ledger::run::{Command, Ended, Ending, Proposal};
+
+use super::{Act, Brief, EffectHandler};
+
+/// Effects as they are recorded.
+pub struct RecordedHandler {
+    records: Vec<Envelope>,
+    contents: Contents,
+    at: AtomicUsize,
+}
+
+impl RecordedHandler {
+    /// The effects of this run.
+    pub fn new(records: Vec<Envelope>, contents: Contents) -> Self {
+        Self {
+            records,
+            contents,
+            at: AtomicUsize::new(0),
+        }
+    }
+
+    /// Moves to the version that the replay has come to.
+    pub fn seek(&self, version: usize) {
+        self.at.store(version, Ordering::Relaxed);
+    }
+
+    fn next(&self) -> Option<&Envelope> {
+        self.records.get(self.at.load(Ordering::Relaxed))
+    }
+
+    fn texts(&self, blobs: &Blobs) -> Texts {
+        let text = |name: &String, blob: &placet_ledger::content::Blob| {
+            let bytes = self.contents.bytes(&blob.commitment)?.to_vec();
+            Some((
+                name.clone(),
+                Text {
+                    media: blob.media,
+                    bytes,
+                },
+            ))
+        };
+        blobs
+            .iter()
+            .filter_map(|(name, blob)| text(name, blob))
+            .collect()
+    }
+
+    /// The command that made the next record, if that record observed something.
+    fn observed(&self) -> Option<Act> {
+        let record = self.next()?;
+        let texts = self.texts(record.blobs());
+        let command = match record.event() {
+            Event::ModelReplied(event) => Command::RecordReply {
+                calls: event.calls.iter().map(|call| call.tool.clone()).collect(),
+                cost_usd: event.cost_usd,
+                stop: event.stop,
+                used: event.used,
+            },
+            Event::ModelFailed(event) => Command::RecordModelFailure {
+                kind: event.kind,
+                used: event.used,
+            },
+            Event::CallProposed(event) => Command::Propose(Proposal {
+                call: event.call,
+                containment: event.containment,
+                definition: event.definition,
+                execute: event.execute.clone(),
+                precondition: event.precondition,
+                risk: event.risk,
+                tool: event.tool.clone(),
+            }),
+            Event::CallRefused(event) => Command::Refuse {
+                call: event.call,
+                kind: event.kind,
+            },
+            Event::ExecutionInDoubt(event) => Command::RecordDoubt { call: event.call },
+            Event::ExecutionSettled(event) => Command::Settle {
+                call: event.call,
+                verdict: event.verdict,
+            },
+            event => Command::RecordOutcome(ended(event)?),
+        };
+        Some(Act { command, texts })
+    }
+}
+
+/// How an execution ended, if that is what an event says.
+fn ended(event: &Event) -> Option<Ended> {
+    let (body, ending) = match event {
+        Event::ExecutionSucceeded(body) => (body, Ending::Succeeded),
+        Event::ExecutionFailed(body) => {
+            (body, Ending::Failed(body.kind.unwrap_or(FailureKind::Tool)))
+        }
+        Event::ExecutionStale(body) => (body, Ending::Stale),
+        Event::ExecutionInterrupted(body) => (body, Ending::Interrupted),
+        _ => return None,
+    };
+    Some(Ended {
+        call: body.call,
+        ending,
+        duration_ms: body.duration_ms,
+    })
+}
+
+#[async_trait]
+impl EffectHandler for RecordedHandler {
+    async fn perform(&self, brief: Brief) -> Act {
+        match brief {
+            Brief::Prepare { context, .. } => {
+                let reserved = match self.next().map(Envelope::event) {
+                    Some(Event::ModelCalled(event)) => event.reserved,
+                    // The estimate that found no room is not recorded; the largest has none.
+                    _ => Tokens {
+                        input: u64::MAX,
+                        output: 0,
+                    },
+                };
+                let active_ms = self.active_ms();
+                Act::bare(Command::CallModel {
+                    context,
+                    reserved,
+                    active_ms,
+                })
+            }
+            Brief::Complete { .. } => self.observed().unwrap_or_else(|| {
+                // Nothing of the kind is recorded here: whatever this yields is the divergence.
+                let calls = Vec::new();
+                let stop = placet_ledger::event::Stop::Other;
+                let (cost_usd, used) = Default::default();
+                Act::bare(Command::RecordReply {
+                    calls,
+                    cost_usd,
+                    stop,
+                    used,
+                })
+            }),
+            Brief::Propose { call, .. } => self.observed().unwrap_or_else(|| {
+                Act::bare(Command::Refuse {
+                    call,
+                    kind: RefusalKind::UnknownTool,
+                })
+            }),
+            Brief::Reconcile { call, .. } => self
+                .observed()
+                .unwrap_or_else(|| Act::bare(Command::RecordDoubt { call })),
+        }
+    }
+
+    async fn execute(&self, permit: Permit) -> Act {
+        let call = permit.call();
+        // The permit exists because its start has just been recorded at this place.
+        self.seek(self.at.load(Ordering::Relaxed).saturating_add(1));
+        self.observed()
+            .unwrap_or_else(|| Act::bare(Command::RecordDoubt { call }))
+    }
+
+    fn active_ms(&self) -> u64 {
+        match self.next().map(Envelope::event) {
+            Some(Event::SegmentEnded(event)) => event.active_ms,
+            Some(Event::ExecutionRefused(event)) if event.reason == StartRefusal::Budget => {
+                u64::MAX
+            }
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! The engine: start, answer, resume, cancel; the one facade for every surface.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use placet_ledger::answers::AnswerSet;
+use placet_ledger::budget::Limits;
+use placet_ledger::canonical;
+use placet_ledger::clock::Clock;
+use placet_ledger::content::{Text, Texts};
+use placet_ledger::error::LedgerError;
+use placet_ledger::event::{Outcome, SegmentReason};
+use placet_ledger::id::{DriverId, HostId, Name, RunId};
+use placet_ledger::ledger::Ledger;
+use placet_ledger::policy::{ApprovalPolicy, Attendance, HttpApproval};
+use placet_ledger::run::{Caller, Command, RunState, Start, Status, Step, next};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::context::Conversation;
+use crate::effects::{Act, BriefError, EffectHandler, LiveHandler};
+use crate::model::Model;
+use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
+use crate::runner::{Progress, Runner, RunnerError};
+use crate::tool::registry::{Registry, Scope, ScopeError};
+
+/// Why the engine did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The ledger refused, or failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The run cannot be driven on.
+    #[error(transparent)]
+    Runner(RunnerError),
+    /// What a run needs is not there.
+    #[error(transparent)]
+    Outfit(#[from] OutfitError),
+    /// A list of tools cannot be used.
+    #[error(transparent)]
+    Scope(#[from] ScopeError),
+    /// A tool that a run may not have.
+    #[error("the run does not have the tool {0}")]
+    NoSuchTool(String),
+    /// A tool is no longer what it was when the run started.
+    #[error("the tool {0} has changed or gone since the run was started")]
+    ToolChanged(Name),
+    /// The workspace is another folder.
+    #[error("the workspace {path} is no longer the folder in which the run was started")]
+    WorkspaceReplaced {
+        /// Its path.
+        path: String,
+    },
+    /// A content of the run cannot be read.
+    #[error("the {0} of the run cannot be read")]
+    Content(&'static str),
+}
+
+impl From<RunnerError> for EngineError {
+    fn from(error: RunnerError) -> Self {
+        match error {
+            RunnerError::Ledger(error) => Self::Ledger(error),
+            RunnerError::Brief(BriefError::Content(what)) => Self::Content(what),
+            error @ (RunnerError::Brief(BriefError::Encode(_)) | RunnerError::TakenOver) => {
+                Self::Runner(error)
+            }
+        }
+    }
+}
+
+/// Why a run cannot be equipped; the source says what is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum OutfitError {
+    /// The workspace.
+    #[error("cannot work in {path}")]
+    Workspace {
+        /// The folder.
+        path: String,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The model.
+    #[error("cannot use the model {name}")]
+    Model {
+        /// The model.
+        name: Name,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// Equips runs: opens their workspace with its tools, and their model.
+pub trait Outfit: Send + Sync {
+    /// The tools for a workspace, and how the run's record tells of it.
+    fn tools(&self, workspace: &Path) -> Result<(WorkspaceRecord, Registry), OutfitError>;
+
+    /// The model of that name, as the config that was in force says.
+    fn model(&self, name: &Name, config: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError>;
+}
+
+/// What a new run is started with.
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    /// Its id.
+    pub run: RunId,
+    /// What a person asks for.
+    pub prompt: String,
+    /// What the agent is told to be.
+    pub system: String,
+    /// The agent.
+    pub agent: Name,
+    /// The model.
+    pub model: Name,
+    /// The config in force.
+    pub config: ConfigRecord,
+    /// The folder it works in.
+    pub workspace: std::path::PathBuf,
+    /// The tools it may have; all if absent.
+    pub tools: Option<Vec<String>>,
+    /// The tools it may not have.
+    pub denied: Vec<String>,
+    /// Up to which tier gated calls run unasked.
+    pub policy: ApprovalPolicy,
+    /// Tools that run unasked.
+    pub tool_allowlist: Vec<String>,
+    /// Its caps.
+    pub limits: Limits,
+    /// Who is there.
+    pub attendance: Attendance,
+    /// How long an approval may stay unanswered.
+    pub park_expiry_ms: u64,
+    /// The release that starts it.
+    pub binary: Name,
+}
+
+/// What may be made stricter when a run is resumed.
+#[derive(Debug, Clone, Default)]
+pub struct Narrowing {
+    /// Caps.
+    pub limits: Limits,
+    /// The tools it may keep; all if absent.
+    pub tools: Option<Vec<String>>,
+    /// The tools it loses.
+    pub denied: Vec<String>,
+}
+
+/// How driving a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// It waits: parked, or in doubt.
+    Waits,
+    /// It ended.
+    Ended(Outcome),
+    /// The driver was asked to stop.
+    Interrupted,
+}
+
+/// Whether somebody wants the driver to stop.
+pub type StopFlag = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// The facade.
+pub struct Engine {
+    ledger: Ledger,
+    outfit: Arc<dyn Outfit>,
+    clock: Arc<dyn Clock>,
+    host: HostId,
+    stop: StopFlag,
+    conversations: Mutex<BTreeMap<RunId, Conversation>>,
+}
+
+impl Engine {
+    /// An engine over a ledger.
+    pub fn new(
+        ledger: Ledger,
+        outfit: Arc<dyn Outfit>,
+        clock: Arc<dyn Clock>,
+        host: HostId,
+        stop: StopFlag,
+    ) -> Self {
+        Self {
+            ledger,
+            outfit,
+            clock,
+            host,
+            stop,
+            conversations: Mutex::default(),
+        }
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Starts a run; nothing is driven yet.
+    pub async fn start(&self, caller: &Caller, new: NewRun) -> Result<RunId, EngineError> {
+        let (workspace, registry) = self.outfit.tools(&new.workspace)?;
+        self.outfit.model(&new.model, &new.config)?;
+        let scope = Scope::new(&registry, new.tools.as_deref(), &new.denied)?;
+        let allowed = Scope::new(&registry, Some(&new.tool_allowlist), &[])?;
+        let tool = |tool: &crate::tool::registry::ToolRef| ScopeTool {
+            definition: tool.definition,
+            name: tool.name.clone(),
+        };
+        let record = ScopeRecord {
+            http: Vec::new(),
+            tools: scope.available().iter().map(tool).collect(),
+            withheld: scope.withheld().to_vec(),
+        };
+        let mut texts = Texts::from([
+            (String::from("prompt"), Text::plain(new.prompt)),
+            (String::from("system"), Text::plain(new.system)),
+            (
+                String::from("workspace"),
+                json_text(&workspace, "workspace")?,
+            ),
+            (String::from("scope"), json_text(&record, "scope")?),
+        ]);
+        if new.config != ConfigRecord::default() {
+            texts.insert(String::from("config"), json_text(&new.config, "config")?);
+        }
+        let command = Command::Start(Start {
+            agent: new.agent,
+            attendance: new.attendance,
+            binary: new.binary,
+            http_approval: HttpApproval::Allow,
+            limits: new.limits,
+            model: new.model,
+            park_expiry_ms: new.park_expiry_ms,
+            policy: new.policy,
+            tool_allowlist: allowed
+                .available()
+                .iter()
+                .map(|tool| tool.name.clone())
+                .collect(),
+            tools: u32::try_from(record.tools.len()).unwrap_or(u32::MAX),
+        });
+        self.ledger.handle(new.run, caller, command, texts).await?;
+        Ok(new.run)
+    }
+
+    /// Takes a run up and drives it until it waits, ends, or the driver is asked to stop.
+    pub async fn drive(
+        &self,
+        run: RunId,
+        reason: SegmentReason,
+        attendance: Option<Attendance>,
+    ) -> Result<Stopped, EngineError> {
+        if reason != SegmentReason::Start {
+            self.ledger.expire(run).await?;
+        }
+        let (step, open) = self
+            .ledger
+            .look(run, |state, _| (next(state), state.segment().is_some()))
+            .await?;
+        match step {
+            Step::Finished => return self.stopped(run).await,
+            // Nobody needs to take up what only waits.
+            Step::Await(_) if !open => return Ok(Stopped::Waits),
+            Step::Perform(_)
+            | Step::Gate(_)
+            | Step::Execute(_)
+            | Step::Await(_)
+            | Step::Finish(_) => {}
+        }
+        let handler = self.handler(run).await?;
+        let driver = DriverId::new(uuid::Uuid::now_v7());
+        let recorded = self.ledger.look(run, |state, _| state.attendance()).await?;
+        let attendance = attendance.unwrap_or(recorded);
+        let command = Command::TakeUp {
+            attendance,
+            driver,
+            host: self.host,
+            reason,
+        };
+        self.ledger
+            .handle(run, &Caller::Driver, command, Texts::new())
+            .await?;
+        let kept = self.kept().remove(&run);
+        let mut runner = Runner::new(self.ledger.clone(), handler, run, kept);
+        let progress = runner.drive(driver, &*self.stop).await?;
+        if let (Progress::Waits(_), Some(conversation)) = (&progress, runner.into_conversation()) {
+            self.kept().insert(run, conversation);
+        }
+        match progress {
+            Progress::Ended(outcome) => Ok(Stopped::Ended(outcome)),
+            Progress::Waits(_) => Ok(Stopped::Waits),
+            Progress::Went => Ok(Stopped::Interrupted),
+        }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, BTreeMap<RunId, Conversation>> {
+        self.conversations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn stopped(&self, run: RunId) -> Result<Stopped, EngineError> {
+        let outcome = self.ledger.look(run, |state, _| state.outcome()).await?;
+        Ok(outcome.map_or(Stopped::Waits, Stopped::Ended))
+    }
+
+    /// Records answers to all pending calls.
+    pub async fn answer(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        set: AnswerSet,
+    ) -> Result<(), EngineError> {
+        Ok(self.ledger.answer(run, caller, set).await?)
+    }
+
+    /// Makes caps and tools of a run stricter.
+    pub async fn narrow(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        narrowing: Narrowing,
+    ) -> Result<(), EngineError> {
+        let none = Texts::new;
+        if narrowing.limits != Limits::default() {
+            let command = Command::Tighten(narrowing.limits);
+            self.ledger.handle(run, caller, command, none()).await?;
+        }
+        if narrowing.tools.is_some() || !narrowing.denied.is_empty() {
+            let has: Vec<Name> = self
+                .ledger
+                .look(run, |state, contents| {
+                    crate::effects::tools(state, contents)
+                })
+                .await?
+                .map_err(|error| EngineError::from(RunnerError::from(error)))?
+                .into_iter()
+                .map(|tool| tool.name)
+                .collect();
+            let listed = narrowing.tools.iter().flatten().chain(&narrowing.denied);
+            let known = |text: &&String| has.iter().any(|name| name.as_str() == text.as_str());
+            if let Some(unknown) = listed.clone().find(|text| !known(text)) {
+                return Err(EngineError::NoSuchTool(unknown.chars().take(160).collect()));
+            }
+            let listed = |name: &Name, list: &[String]| list.iter().any(|t| t == name.as_str());
+            let keep = |name: &Name| {
+                narrowing
+                    .tools
+                    .as_ref()
+                    .is_none_or(|tools| listed(name, tools))
+                    && !listed(name, &narrowing.denied)
+            };
+            let kept: Vec<Name> = has.iter().filter(|name| keep(name)).cloned().collect();
+            if kept != has {
+                self.ledger
+                    .handle(run, caller, Command::Narrow(kept), none())
+                    .await?;
+            }
+        }
+        Ok(self.ledger.commit(run).await?)
+    }
+
+    /// Ends a run: recorded first, then whatever an earlier driver left is reconciled.
+    pub async fn cancel(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        note: Option<String>,
+    ) -> Result<Stopped, EngineError> {
+        self.ledger.expire(run).await?;
+        let note = note.filter(|note| !note.is_empty());
+        let texts = note.map(|note| (String::from("note"), Text::plain(note)));
+        let act = Act {
+            command: Command::Cancel,
+            texts: texts.into_iter().collect(),
+        };
+        self.ledger
+            .handle(run, caller, act.command, act.texts)
+            .await?;
+        self.ledger.commit(run).await?;
+        let (step, open) = self
+            .ledger
+            .look(run, |state, _| (next(state), state.segment().is_some()))
+            .await?;
+        if let (Step::Finish(outcome), false) = (&step, open) {
+            let command = Command::Finish {
+                outcome: *outcome,
+                active_ms: 0,
+            };
+            self.ledger
+                .handle(run, &Caller::Driver, command, Texts::new())
+                .await?;
+            self.ledger.commit(run).await?;
+            return self.stopped(run).await;
+        }
+        self.drive(run, SegmentReason::Resumed, None).await
+    }
+
+    /// What a listing says about a run.
+    pub async fn status(&self, run: RunId) -> Result<Status, EngineError> {
+        Ok(self.ledger.look(run, |state, _| state.status()).await?)
+    }
+
+    /// The live handler of a run, once its workspace, tools and model are what they were.
+    async fn handler(&self, run: RunId) -> Result<Arc<dyn EffectHandler>, EngineError> {
+        let (recorded, scope, config, model) = self
+            .ledger
+            .look(run, |state, contents| {
+                let workspace: Option<WorkspaceRecord> = read(state, contents, "workspace");
+                let scope: Option<ScopeRecord> = read(state, contents, "scope");
+                let config: Option<ConfigRecord> = read(state, contents, "config");
+                (workspace, scope, config, state.started().model.clone())
+            })
+            .await?;
+        let recorded = recorded.ok_or(EngineError::Content("workspace"))?;
+        let scope = scope.ok_or(EngineError::Content("scope"))?;
+        let (found, registry) = self.outfit.tools(Path::new(&recorded.path))?;
+        if found.root != recorded.root {
+            return Err(EngineError::WorkspaceReplaced {
+                path: recorded.path,
+            });
+        }
+        let same = |tool: &ScopeTool| {
+            registry.iter().any(|known| {
+                known.spec().name == tool.name && known.definition() == tool.definition
+            })
+        };
+        if let Some(changed) = scope.tools.into_iter().find(|tool| !same(tool)) {
+            return Err(EngineError::ToolChanged(changed.name));
+        }
+        let model = self.outfit.model(&model, &config.unwrap_or_default())?;
+        let clock = self.clock.clone();
+        Ok(Arc::new(LiveHandler::new(Arc::new(registry), model, clock)))
+    }
+}
+
+/// A content of `run.started`.
+fn read<T: DeserializeOwned>(
+    state: &RunState,
+    contents: &placet_ledger::content::Contents,
+    name: &str,
+) -> Option<T> {
+    let bytes = contents.bytes(&state.texts().get(name)?.commitment)?;
+    serde_json::from_slice(bytes).ok()
+}
+
+fn json_text(value: &impl Serialize, what: &'static str) -> Result<Text, EngineError> {
+    canonical::to_vec(value)
+        .map(Text::json)
+        .map_err(|_| EngineError::Content(what))
+}

@@ -1,0 +1,67 @@
+//! Messages as every provider can be told them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// A call as the conversation repeats it to the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageCall {
+    /// The provider's id for it.
+    pub id: String,
+    /// The name the model used.
+    pub name: String,
+    /// The arguments as it wrote them.
+    pub arguments: String,
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    /// What the agent is told to be.
+    System(String),
+    /// What a person asks for.
+    User(String),
+    /// What the model said before.
+    Assistant {
+        /// Its text.
+        text: String,
+        /// The calls it wanted made.
+        calls: Vec<MessageCall>,
+    },
+    /// What came of a call.
+    Result {
+        /// The provider's id of the call.
+        id: String,
+        /// What the model is told.
+        text: String,
+    },
+}
+
+/// A tool as the model is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolInfo {
+    /// The visible name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub schema: Value,
+}
+
+/// What a model is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The conversation so far.
+    pub messages: Vec<Arc<Message>>,
+    /// The tools it may call.
+    pub tools: Vec<ToolInfo>,
+}
+
+impl Request {
+    /// How many replies the model gave before.
+    pub fn turn(&self) -> usize {
+        let assistant = |message: &&Arc<Message>| matches!(***message, Message::Assistant { .. });
+        self.messages.iter().filter(assistant).count()
+    }
+}

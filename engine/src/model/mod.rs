@@ -1,0 +1,56 @@
+//! Models: a conversation in, a reply with calls out, behind one small trait.
+
+mod message;
+mod scripted;
+
+pub use message::{Message, MessageCall, Request, ToolInfo};
+pub use scripted::{ScriptError, Scripted};
+
+use async_trait::async_trait;
+use placet_ledger::budget::{Tokens, Usd};
+use placet_ledger::event::{ModelFailure, Stop};
+
+/// A call that a model wants made, in its own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyCall {
+    /// The provider's id for it.
+    pub id: String,
+    /// The name it used.
+    pub name: String,
+    /// The arguments as it wrote them.
+    pub arguments: Vec<u8>,
+}
+
+/// What a model said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// Its text.
+    pub text: String,
+    /// The calls it wants made, in its order.
+    pub calls: Vec<ReplyCall>,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// What it used.
+    pub used: Tokens,
+    /// What that cost.
+    pub cost_usd: Usd,
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+pub struct ModelError {
+    /// What kind of failure it is.
+    pub kind: ModelFailure,
+    /// What happened.
+    pub detail: String,
+    /// What was used all the same.
+    pub used: Option<Tokens>,
+}
+
+/// A model.
+#[async_trait]
+pub trait Model: Send + Sync {
+    /// Continues the conversation.
+    async fn complete(&self, request: &Request) -> Result<Reply, ModelError>;
+}

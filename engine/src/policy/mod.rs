@@ -1,0 +1,5 @@
+//! May this call run unasked? Pure judgement over recorded values.
+
+mod gate;
+
+pub use gate::{Gate, gate};

@@ -1,0 +1,47 @@
+//! What `run.started` keeps as content: where the run works, with which tools, from which config.
+
+use placet_ledger::digest::Digest;
+use placet_ledger::id::Name;
+use placet_ledger::precondition::NodeId;
+use serde::{Deserialize, Serialize};
+
+/// A tool of the run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScopeTool {
+    /// Digest of its definition.
+    pub definition: Digest,
+    /// Its visible name.
+    pub name: Name,
+}
+
+/// The tools of the run and those withheld from it, each sorted by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScopeRecord {
+    /// URL grants.
+    pub http: Vec<String>,
+    /// The tools.
+    pub tools: Vec<ScopeTool>,
+    /// Tools that exist and that it does not have.
+    pub withheld: Vec<Name>,
+}
+
+/// The folder in which the run works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceRecord {
+    /// Its path without symbolic links.
+    pub path: String,
+    /// The folder itself.
+    pub root: NodeId,
+}
+
+/// The config in force, without secrets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigRecord {
+    /// Of a script model, its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+}

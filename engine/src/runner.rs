@@ -1,0 +1,199 @@
+//! The runner: what remains to be done is done, recorded, and asked again, until the run waits or
+//! ends. State and conversation are kept between steps, so that a step costs the same late in a
+//! run as early in it.
+
+use std::sync::Arc;
+
+use placet_ledger::error::LedgerError;
+use placet_ledger::event::{Outcome, SegmentEnd};
+use placet_ledger::id::{CallId, DriverId, RunId};
+use placet_ledger::ledger::Ledger;
+use placet_ledger::owner::Begun;
+use placet_ledger::run::{Caller, Command, Effect, Phase, RunState, Step, next};
+
+use crate::context::Conversation;
+use crate::effects::{Act, Brief, BriefError, EffectHandler, brief};
+
+/// How often a step is tried again after somebody else moved the run.
+const CONFLICTS_MAX: usize = 16;
+
+/// Why a run cannot be driven on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunnerError {
+    /// The ledger refused, or failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// What an effect needs cannot be gathered.
+    #[error("cannot go on with the run")]
+    Brief(#[from] BriefError),
+    /// Somebody else drives it now.
+    #[error("the run was taken over by another driver")]
+    TakenOver,
+}
+
+/// Where one step led.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// On.
+    Went,
+    /// Nowhere: people must answer first.
+    Waits(Vec<CallId>),
+    /// To the end.
+    Ended(Outcome),
+}
+
+/// Moves one run.
+pub struct Runner {
+    ledger: Ledger,
+    handler: Arc<dyn EffectHandler>,
+    run: RunId,
+    conversation: Option<Conversation>,
+}
+
+impl Runner {
+    /// A runner; `conversation` is what an earlier one of the same run rendered.
+    pub fn new(
+        ledger: Ledger,
+        handler: Arc<dyn EffectHandler>,
+        run: RunId,
+        conversation: Option<Conversation>,
+    ) -> Self {
+        Self {
+            ledger,
+            handler,
+            run,
+            conversation,
+        }
+    }
+
+    /// Gives back what was rendered.
+    pub fn into_conversation(self) -> Option<Conversation> {
+        self.conversation
+    }
+
+    /// Steps until the run waits or ends, and puts it down. `stopped` is asked between steps.
+    pub async fn drive(
+        &mut self,
+        driver: DriverId,
+        stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Progress, RunnerError> {
+        let mut conflicts = 0_usize;
+        loop {
+            if stopped() {
+                self.put_down(SegmentEnd::Interrupted).await?;
+                return Ok(Progress::Went);
+            }
+            match self.step().await {
+                Ok(Progress::Went) => conflicts = 0,
+                Ok(Progress::Waits(calls)) => {
+                    let reason = self
+                        .ledger
+                        .look(self.run, |state, _| waits_as(state))
+                        .await?;
+                    self.put_down(reason).await?;
+                    return Ok(Progress::Waits(calls));
+                }
+                Ok(ended @ Progress::Ended(_)) => return Ok(ended),
+                Err(RunnerError::Ledger(LedgerError::Conflict)) if conflicts < CONFLICTS_MAX => {
+                    conflicts = conflicts.saturating_add(1);
+                    self.conversation = None;
+                    let mine = |state: &RunState| state.segment().map(|open| open.driver);
+                    if self.ledger.look(self.run, |state, _| mine(state)).await? != Some(driver) {
+                        return Err(RunnerError::TakenOver);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn put_down(&self, reason: SegmentEnd) -> Result<(), RunnerError> {
+        let active_ms = self.handler.active_ms();
+        self.record(Act::bare(Command::PutDown { reason, active_ms }))
+            .await?;
+        Ok(self.ledger.commit(self.run).await?)
+    }
+
+    /// Does one thing that remains to be done.
+    pub async fn step(&mut self) -> Result<Progress, RunnerError> {
+        match self.ledger.look(self.run, |state, _| next(state)).await? {
+            Step::Perform(effect) => self.perform(effect).await?,
+            Step::Gate(call) => self.record(Act::bare(Command::Gate { call })).await?,
+            Step::Execute(call) => {
+                let active_ms = self.handler.active_ms();
+                match self
+                    .ledger
+                    .begin_execution(self.run, call, active_ms)
+                    .await?
+                {
+                    Begun::Permit(permit) => {
+                        let act = self.handler.execute(*permit).await;
+                        self.record(act).await?;
+                    }
+                    Begun::Refused => {}
+                }
+            }
+            Step::Await(calls) => return Ok(Progress::Waits(calls)),
+            Step::Finish(outcome) => {
+                let active_ms = self.handler.active_ms();
+                self.record(Act::bare(Command::Finish { outcome, active_ms }))
+                    .await?;
+                self.ledger.commit(self.run).await?;
+            }
+            Step::Finished => {
+                self.ledger.commit(self.run).await?;
+                let outcome = self
+                    .ledger
+                    .look(self.run, |state, _| state.outcome())
+                    .await?;
+                return Ok(Progress::Ended(outcome.unwrap_or(Outcome::Failed)));
+            }
+        }
+        Ok(Progress::Went)
+    }
+
+    async fn perform(&mut self, effect: Effect) -> Result<(), RunnerError> {
+        if matches!(effect, Effect::Complete { .. }) {
+            // The intent is durable before the model is asked.
+            self.ledger.commit(self.run).await?;
+        }
+        let brief = self.brief(effect).await?;
+        let act = self.handler.perform(brief).await;
+        self.record(act).await
+    }
+
+    async fn brief(&mut self, effect: Effect) -> Result<Brief, RunnerError> {
+        let kept = self.conversation.take();
+        let (brief, conversation) = self
+            .ledger
+            .look(self.run, |state, contents| -> Result<_, BriefError> {
+                let mut conversation = match kept {
+                    Some(kept) => kept,
+                    None => Conversation::new(state, contents)?,
+                };
+                let brief = brief(state, contents, &mut conversation, effect)?;
+                Ok((brief, conversation))
+            })
+            .await??;
+        self.conversation = Some(conversation);
+        Ok(brief)
+    }
+
+    async fn record(&self, act: Act) -> Result<(), RunnerError> {
+        let Act { command, texts } = act;
+        self.ledger
+            .handle(self.run, &Caller::Driver, command, texts)
+            .await?;
+        Ok(())
+    }
+}
+
+/// As what a run is put down that waits: parked where it waits for approvals alone.
+fn waits_as(state: &RunState) -> SegmentEnd {
+    let in_doubt = state.batch().any(|call| call.phase() == Phase::InDoubt);
+    if in_doubt || state.pending().is_empty() {
+        SegmentEnd::Waiting
+    } else {
+        SegmentEnd::Parked
+    }
+}

@@ -1,0 +1,146 @@
+//! The folder of a store: names in it, modes, syncs, and the note of who has it open.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::id::LedgerId;
+
+/// sled's folder.
+pub(super) fn sled(home: &Path) -> PathBuf {
+    home.join("sled")
+}
+
+/// sled's one file, on which it holds its lock.
+pub(super) fn sled_file(home: &Path) -> PathBuf {
+    sled(home).join("db")
+}
+
+/// The keys of streams.
+pub(super) fn keys(home: &Path) -> PathBuf {
+    home.join("keys")
+}
+
+/// Who has the store open: a process id, to be told to whom it is refused.
+fn owner(home: &Path) -> PathBuf {
+    home.join("owner")
+}
+
+/// Which ledger it is, in words; what the rows say counts.
+fn ledger(home: &Path) -> PathBuf {
+    home.join("ledger")
+}
+
+/// Makes a folder for its owner alone, which must not exist.
+pub(super) fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(folder)
+}
+
+/// Whether nothing is there, or a folder with nothing in it.
+pub(super) fn is_free(folder: &Path) -> io::Result<bool> {
+    match fs::read_dir(folder) {
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// The folder that holds this one.
+pub(super) fn parent(folder: &Path) -> &Path {
+    match folder.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        Some(_) | None => Path::new("."),
+    }
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Syncs every file below a folder and the folders themselves.
+pub(super) fn sync_tree(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sync_tree(&entry.path())?;
+        } else if kind.is_file() {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    sync(folder)
+}
+
+/// Closes a folder and all below to everyone but its owner; says what it had to mend.
+pub(super) fn restrict(folder: &Path) -> io::Result<()> {
+    mend(folder, 0o700)?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            restrict(&entry.path())?;
+        } else if kind.is_file() {
+            mend(&entry.path(), 0o600)?;
+        }
+    }
+    Ok(())
+}
+
+fn mend(path: &Path, wanted: u32) -> io::Result<()> {
+    let found = fs::metadata(path)?.permissions().mode() & 0o7777;
+    if found == wanted {
+        return Ok(());
+    }
+    tracing::debug!(path = %path.display(), found = format!("{found:o}"), "mended a mode");
+    fs::set_permissions(path, PermissionsExt::from_mode(wanted))
+}
+
+/// Copies the regular files of sled's folder; it has no others but an empty folder.
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    make(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let target = to.join(entry.file_name());
+        if kind.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Notes that this process has the store.
+pub(super) fn write_owner(home: &Path) -> io::Result<()> {
+    write(&owner(home), &std::process::id().to_string())
+}
+
+/// The process that noted itself last.
+pub(super) fn read_owner(home: &Path) -> Option<u32> {
+    fs::read_to_string(owner(home)).ok()?.trim().parse().ok()
+}
+
+/// Notes which ledger it is.
+pub(super) fn write_ledger(home: &Path, id: LedgerId) -> io::Result<()> {
+    write(&ledger(home), &id.to_string())
+}
+
+/// Which ledger was noted; `None` where none was, or nothing that reads as one.
+pub(super) fn read_ledger(home: &Path) -> Option<LedgerId> {
+    let text = fs::read_to_string(ledger(home)).ok()?;
+    text.trim().parse().ok()
+}
+
+fn write(path: &Path, line: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(format!("{line}\n").as_bytes())?;
+    file.sync_all()
+}

@@ -1,0 +1,165 @@
+//! Ordinals and keys of streams, so that contents are sealed before they are queued.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::read::Reader;
+use crate::content::{Commitment, Content};
+use crate::id::{LedgerId, StreamId};
+use crate::store::seal::{self, KeyFile, KeyFileError, Opener, Place, SealError, Sealer};
+use crate::store::{ReadError, chain};
+
+/// Sealers that are kept; one costs a few hundred bytes and two derivations.
+const SEALERS_MAX: usize = 256;
+
+/// Why contents could not be sealed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum KeyringError {
+    /// The key file failed.
+    #[error("taking the key of a stream failed")]
+    Keys(#[from] KeyFileError),
+    /// Sealing failed.
+    #[error("sealing a content failed")]
+    Seal(#[from] SealError),
+    /// The store cannot be read.
+    #[error("looking for the ordinal of a stream failed")]
+    Read(#[from] ReadError),
+    /// There is no ordinal left.
+    #[error("there are as many streams as a ledger can have")]
+    Full,
+}
+
+/// The contents of one append, sealed.
+#[derive(Debug)]
+pub(super) struct Sealed {
+    pub(super) ordinal: u32,
+    pub(super) blobs: BTreeMap<Commitment, Vec<u8>>,
+}
+
+/// All keys of a ledger.
+#[derive(Debug)]
+pub(super) struct Keyring {
+    ledger: LedgerId,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: KeyFile,
+    /// Ordinals of streams that are not in the store yet. One that was given is never given to
+    /// another stream, even where its first append fails: what was sealed may still be queued.
+    reserved: BTreeMap<StreamId, u32>,
+    /// The last ordinal that was given.
+    last: Option<u32>,
+    sealers: BTreeMap<u32, Arc<Mutex<Sealer>>>,
+}
+
+impl Keyring {
+    /// `last` is the last ordinal in the store.
+    pub(super) fn new(ledger: LedgerId, file: KeyFile, last: Option<u32>) -> Self {
+        let state = State {
+            file,
+            reserved: BTreeMap::new(),
+            last,
+            sealers: BTreeMap::new(),
+        };
+        Self {
+            ledger,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Seals contents of a stream, which gets an ordinal if it has none yet.
+    pub(super) fn seal(
+        &self,
+        reader: Reader<'_>,
+        stream: StreamId,
+        contents: &BTreeMap<Commitment, Content>,
+    ) -> Result<Sealed, KeyringError> {
+        let ordinal = self.ordinal(reader, stream)?;
+        let mut blobs = BTreeMap::new();
+        if !contents.is_empty() {
+            let sealer = self.sealer(stream, ordinal)?;
+            let mut sealer = lock(&sealer);
+            for (commitment, content) in contents {
+                blobs.insert(*commitment, sealer.seal(content)?);
+            }
+        }
+        Ok(Sealed { ordinal, blobs })
+    }
+
+    /// Opens a sealed content and checks its commitment.
+    pub(super) fn open(
+        &self,
+        stream: StreamId,
+        ordinal: u32,
+        commitment: &Commitment,
+        blob: &[u8],
+    ) -> Result<Content, ReadError> {
+        let sealed = |error: SealError| ReadError::Damaged {
+            position: None,
+            detail: format!("content {commitment}: {}", chain(&error)),
+        };
+        let generation = seal::generation(blob).map_err(sealed)?;
+        let key = lock(&self.state).file.key_of(ordinal, generation);
+        let key = key.map_err(|error| ReadError::Damaged {
+            position: None,
+            detail: format!("the key of stream {stream}: {}", chain(&error)),
+        })?;
+        let place = self.place(stream, generation);
+        Opener::new(place, &key)
+            .open(commitment, blob)
+            .map_err(sealed)
+    }
+
+    /// The stream is in the store with its ordinal.
+    pub(super) fn settle(&self, stream: StreamId) {
+        lock(&self.state).reserved.remove(&stream);
+    }
+
+    fn ordinal(&self, reader: Reader<'_>, stream: StreamId) -> Result<u32, KeyringError> {
+        let mut state = lock(&self.state);
+        if let Some(&ordinal) = state.reserved.get(&stream) {
+            return Ok(ordinal);
+        }
+        if let Some(ordinal) = reader.ordinal(stream)? {
+            return Ok(ordinal);
+        }
+        let last = state.last;
+        // Synced before it seals anything.
+        state.file.draw_ahead(last)?;
+        let next = last.map_or(Some(0), |last| last.checked_add(1));
+        let next = next.ok_or(KeyringError::Full)?;
+        state.last = Some(next);
+        state.reserved.insert(stream, next);
+        Ok(next)
+    }
+
+    fn sealer(&self, stream: StreamId, ordinal: u32) -> Result<Arc<Mutex<Sealer>>, KeyringError> {
+        let mut state = lock(&self.state);
+        if let Some(sealer) = state.sealers.get(&ordinal) {
+            return Ok(Arc::clone(sealer));
+        }
+        let (generation, key) = state.file.key(ordinal)?;
+        let sealer = Sealer::new(self.place(stream, generation), &key)?;
+        let sealer = Arc::new(Mutex::new(sealer));
+        if state.sealers.len() >= SEALERS_MAX {
+            state.sealers.clear();
+        }
+        state.sealers.insert(ordinal, Arc::clone(&sealer));
+        Ok(sealer)
+    }
+
+    fn place(&self, stream: StreamId, generation: u16) -> Place {
+        Place {
+            ledger: self.ledger,
+            stream,
+            generation,
+        }
+    }
+}
+
+/// Both kinds of state are whole between any two statements.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,101 @@
+//! The keys of the rows: a letter, then big-endian numbers, so that their order is that of the log.
+//!
+//! | key | row |
+//! |---|---|
+//! | `g`, first position u64, part u16 | a unit of records (`unit`) |
+//! | `x`, ordinal u32, first version u32 | where the records of one append are (`values`) |
+//! | `h`, ordinal u32 | the head of a stream |
+//! | `n`, stream id | its ordinal |
+//! | `c`, ordinal u32, commitment, part u16 | a sealed content |
+//! | `s` | the tree over all records |
+//! | `f` | format and ledger id |
+
+use crate::content::Commitment;
+use crate::id::StreamId;
+
+/// The tree over all records.
+pub(super) const TREE: &[u8] = b"s";
+
+/// Format and ledger id.
+pub(super) const FORMAT: &[u8] = b"f";
+
+/// A part of the unit that begins at a position.
+pub(super) fn unit(first: u64, part: u16) -> Vec<u8> {
+    [b"g".as_slice(), &first.to_be_bytes(), &part.to_be_bytes()].concat()
+}
+
+/// First position and part of the key of a unit.
+pub(super) fn read_unit(key: &[u8]) -> Option<(u64, u16)> {
+    let rest = key.strip_prefix(b"g")?;
+    let (first, rest) = rest.split_first_chunk()?;
+    let part = rest.try_into().ok()?;
+    Some((u64::from_be_bytes(*first), u16::from_be_bytes(part)))
+}
+
+/// The append of a stream that begins at a version.
+pub(super) fn index(ordinal: u32, version: u32) -> Vec<u8> {
+    [
+        b"x".as_slice(),
+        &ordinal.to_be_bytes(),
+        &version.to_be_bytes(),
+    ]
+    .concat()
+}
+
+/// First version of the key of an append.
+pub(super) fn read_index(key: &[u8]) -> Option<u32> {
+    let rest = key.strip_prefix(b"x")?;
+    let (_, rest) = rest.split_first_chunk::<4>()?;
+    Some(u32::from_be_bytes(rest.try_into().ok()?))
+}
+
+/// The head of a stream.
+pub(super) fn head(ordinal: u32) -> Vec<u8> {
+    [b"h".as_slice(), &ordinal.to_be_bytes()].concat()
+}
+
+/// Ordinal of the key of a head.
+pub(super) fn read_head(key: &[u8]) -> Option<u32> {
+    let rest = key.strip_prefix(b"h")?;
+    Some(u32::from_be_bytes(rest.try_into().ok()?))
+}
+
+/// The ordinal of a stream.
+pub(super) fn name(stream: StreamId) -> Vec<u8> {
+    [b"n".as_slice(), stream.as_bytes()].concat()
+}
+
+/// A part of a sealed content.
+pub(super) fn content(ordinal: u32, commitment: &Commitment, part: u16) -> Vec<u8> {
+    [
+        b"c".as_slice(),
+        &ordinal.to_be_bytes(),
+        commitment.digest().as_bytes(),
+        &part.to_be_bytes(),
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_sort_as_their_numbers_do() {
+        let numbers = [0, 1, 255, 256, 65_535, 65_536, u32::MAX];
+        for pair in numbers.windows(2) {
+            let (low, high) = (pair[0], pair[1]);
+            assert!(unit(low.into(), u16::MAX) < unit(high.into(), 0));
+            assert!(index(low, u32::MAX) < index(high, 0));
+            assert!(index(7, low) < index(7, high));
+            assert!(head(low) < head(high));
+        }
+        assert_eq!(read_unit(&unit(1 << 40, 3)), Some((1 << 40, 3)));
+        assert_eq!(read_index(&index(9, 1 << 20)), Some(1 << 20));
+        assert_eq!(read_head(&head(77)), Some(77));
+        for wrong in [&b"g"[..], b"", b"x12345678", b"g1234567890"] {
+            assert_eq!(read_unit(wrong).is_some(), wrong.len() == 11);
+            assert_eq!(read_head(wrong), None);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Making a store, opening one, and telling why it must not be written to.
+//!
+//! Absence is a finding: a store without its head file, a head file without its store and keys
+//! without either are never taken for a first start. A store that is shorter than its head, or
+//! does not lead from that head to its own tree, was put back from a copy or has lost rows.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use ::sled::Batch;
+
+use super::keyring::Keyring;
+use super::read::Reader;
+use super::rows::{Rows, RowsError};
+use super::shared::Shared;
+use super::{folder, keys, values};
+use crate::digest::{Purpose, digest};
+use crate::id::{LedgerId, Position};
+use crate::limits::PAGE_RECORDS_MAX;
+use crate::merkle::Frontier;
+use crate::store::head::{HeadError, HeadFile};
+use crate::store::seal::{KeyFile, KeyFileError};
+use crate::store::{ReadError, chain};
+
+/// A process that has just closed a store may hold sled's lock for a moment longer.
+const LOCK_TRIES: u32 = 100;
+
+/// Between two tries.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+/// Why a store was not made or not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is nothing at all.
+    #[error("there is no store at {}", .0.display())]
+    Missing(PathBuf),
+    /// Something is there already.
+    #[error("there is something at {} already", .0.display())]
+    Exists(PathBuf),
+    /// Somebody has it open.
+    #[error("the store is in use{}", pid.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
+    InUse {
+        /// The process, if it left a note.
+        pid: Option<u32>,
+    },
+    /// What is there is no whole store.
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+    /// There is a store and no head file.
+    #[error("the head file of the store is missing")]
+    HeadMissing,
+    /// There is a head file and no store.
+    #[error("there is a head file and no store")]
+    HeadWithoutStore,
+    /// There is a store and no keys.
+    #[error("the key file of the store is missing")]
+    KeysMissing,
+    /// There are keys and no store.
+    #[error("there is a key file and no store")]
+    KeysWithoutStore,
+    /// The store is shorter than it was.
+    #[error("the store has {store_size} records and had {head_size}")]
+    Behind {
+        /// Records it has.
+        store_size: u64,
+        /// Records it had.
+        head_size: u64,
+    },
+    /// The store holds another history than it had.
+    #[error("the store holds another history than it had at size {head_size}")]
+    Forked {
+        /// Up to here it was another one.
+        head_size: u64,
+    },
+    /// The head file failed.
+    #[error("the head of the store cannot be read")]
+    Head(#[source] HeadError),
+    /// The key file failed.
+    #[error("the keys of the store cannot be read")]
+    Keys(#[from] KeyFileError),
+    /// The file system refused.
+    #[error("{doing} failed")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// Why it failed.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl From<ReadError> for OpenError {
+    fn from(error: ReadError) -> Self {
+        Self::Damaged(chain(&error))
+    }
+}
+
+/// For `map_err`: says what was being done.
+fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> OpenError {
+    move |source| OpenError::Io { doing, source }
+}
+
+/// A store that was opened and looked at.
+pub(super) struct Opened {
+    pub(super) shared: Shared,
+    pub(super) frontier: Frontier,
+    /// Its head file, or why there can be no more writing.
+    pub(super) head: Result<HeadFile, OpenError>,
+}
+
+/// Makes an empty store in a folder of another name, which is renamed once it is whole.
+pub(super) fn create(home: &Path, ledger: LedgerId, head_dir: &Path) -> Result<(), OpenError> {
+    if !folder::is_free(home).map_err(failed("looking at the folder of the store"))? {
+        return Err(OpenError::Exists(home.to_owned()));
+    }
+    let mut name = home.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let staging = folder::parent(home).join(name);
+    folder::make(&staging).map_err(failed("making the folder of the store"))?;
+    let made = build(&staging, ledger).and_then(|()| {
+        // First the head: without its store it is only a file about a ledger that nobody knows.
+        HeadFile::create(head_dir, &Frontier::new()).map_err(OpenError::Head)?;
+        fs::rename(&staging, home)
+            .and_then(|()| folder::sync(folder::parent(home)))
+            .map_err(failed("renaming the folder of the store"))
+    });
+    if made.is_err() && fs::remove_dir_all(&staging).is_err() {
+        tracing::warn!(path = %staging.display(), "half a store was left behind");
+    }
+    made
+}
+
+fn build(staging: &Path, ledger: LedgerId) -> Result<(), OpenError> {
+    let rows = open_rows(staging)?;
+    let mut batch = Batch::default();
+    batch.insert(keys::FORMAT, values::encode_format(ledger));
+    batch.insert(keys::TREE, Frontier::new().to_bytes());
+    rows.apply(batch)?;
+    rows.flush()?;
+    drop(rows);
+    KeyFile::create(&folder::keys(staging), ledger)?;
+    folder::write_ledger(staging, ledger)
+        .and_then(|()| folder::restrict(staging))
+        .and_then(|()| folder::sync_tree(staging))
+        .map_err(failed("syncing the folder of the store"))
+}
+
+/// Opens what is there, whatever its head says.
+pub(super) fn open(home: &Path, head_dir: &Path) -> Result<Opened, OpenError> {
+    if !folder::sled_file(home).exists() {
+        return Err(absent(home, head_dir));
+    }
+    let rows = open_rows(home)?;
+    // sled has made files by now, a snapshot of what it read among them.
+    folder::write_owner(home)
+        .and_then(|()| folder::restrict(home))
+        .and_then(|()| folder::sync_tree(home))
+        .map_err(failed("syncing the folder of the store"))?;
+    look(home, rows, head_dir)
+}
+
+/// Opens a copy of sled's folder, made while nobody has the store; the store stays as it is.
+pub(super) fn open_copy(home: &Path, head_dir: &Path, scratch: &Path) -> Result<Opened, OpenError> {
+    let file = match File::open(folder::sled_file(home)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(absent(home, head_dir));
+        }
+        other => other.map_err(failed("opening the store"))?,
+    };
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let pid = folder::read_owner(home);
+            return Err(OpenError::InUse { pid });
+        }
+        Err(TryLockError::Error(error)) => return Err(failed("locking the store")(error)),
+    }
+    folder::copy(&folder::sled(home), &folder::sled(scratch))
+        .map_err(failed("copying the store"))?;
+    // Held until everything was looked at: nobody may append meanwhile.
+    let opened = look(home, open_rows(scratch)?, head_dir);
+    drop(file);
+    opened
+}
+
+/// What the absence of sled's file means.
+fn absent(home: &Path, head_dir: &Path) -> OpenError {
+    match HeadFile::open(head_dir) {
+        Err(HeadError::Missing(_)) if folder::keys(home).exists() => OpenError::KeysWithoutStore,
+        Err(HeadError::Missing(_)) => OpenError::Missing(home.to_owned()),
+        Ok(_) | Err(_) => OpenError::HeadWithoutStore,
+    }
+}
+
+/// sled in its folder, once whoever had it has let it go.
+fn open_rows(home: &Path) -> Result<Rows, OpenError> {
+    for _ in 0..LOCK_TRIES {
+        match Rows::open(&folder::sled(home)) {
+            Ok(rows) => return Ok(rows),
+            Err(RowsError::Failed(error)) => return Err(error.into()),
+            Err(RowsError::Locked) => thread::park_timeout(LOCK_PAUSE),
+        }
+    }
+    let pid = folder::read_owner(home);
+    Err(OpenError::InUse { pid })
+}
+
+/// Reads what every use needs; whatever forbids writing is kept in place of the head file.
+fn look(home: &Path, rows: Rows, head_dir: &Path) -> Result<Opened, OpenError> {
+    let ledger = rows.get(keys::FORMAT)?;
+    let ledger = ledger.as_deref().and_then(values::decode_format);
+    let ledger = ledger.ok_or_else(|| OpenError::Damaged("it has no ledger id".to_owned()))?;
+    let reader = Reader::new(&rows, u64::MAX);
+    let frontier = reader.frontier()?;
+    let frontier = frontier.ok_or_else(|| OpenError::Damaged("it has no tree".to_owned()))?;
+    let head = open_head(head_dir)
+        .and_then(|file| follows(&reader, &frontier, &file).map(|()| file))
+        .and_then(|file| ends(&reader, &frontier).map(|()| file));
+    let (keyring, head) = match open_keys(home, ledger, &reader) {
+        Ok(keyring) => (Some(keyring), head),
+        Err(error) => (None, head.and(Err(error))),
+    };
+    Ok(Opened {
+        shared: Shared::new(ledger, rows, keyring, &frontier),
+        frontier,
+        head,
+    })
+}
+
+fn open_head(head_dir: &Path) -> Result<HeadFile, OpenError> {
+    match HeadFile::open(head_dir) {
+        Ok(file) => Ok(file),
+        Err(HeadError::Missing(_)) => Err(OpenError::HeadMissing),
+        Err(error) => Err(OpenError::Head(error)),
+    }
+}
+
+fn open_keys(home: &Path, ledger: LedgerId, reader: &Reader<'_>) -> Result<Keyring, OpenError> {
+    let path = folder::keys(home);
+    if !path.exists() {
+        return Err(OpenError::KeysMissing);
+    }
+    let file = KeyFile::open(&path, ledger)?;
+    Ok(Keyring::new(ledger, file, reader.last_ordinal()?))
+}
+
+/// Whether the last row is that of the last record.
+fn ends(reader: &Reader<'_>, frontier: &Frontier) -> Result<(), OpenError> {
+    let (end, size) = (reader.end()?, frontier.size());
+    if end == size {
+        Ok(())
+    } else {
+        let detail = format!("its rows end at size {end}, its tree at {size}");
+        Err(OpenError::Damaged(detail))
+    }
+}
+
+/// Whether the records after the head lead from its tree to that of the store.
+fn follows(reader: &Reader<'_>, frontier: &Frontier, file: &HeadFile) -> Result<(), OpenError> {
+    let head_size = file.current().size();
+    let store_size = frontier.size();
+    if store_size < head_size {
+        return Err(OpenError::Behind {
+            store_size,
+            head_size,
+        });
+    }
+    let mut tree = file.current().frontier().clone();
+    while tree.size() < store_size {
+        let left = store_size.saturating_sub(tree.size());
+        let limit = usize::try_from(left).unwrap_or(PAGE_RECORDS_MAX);
+        let page = reader.all(Position::new(tree.size()), limit)?;
+        if page.is_empty() {
+            return Err(OpenError::Damaged("its records end too early".to_owned()));
+        }
+        for stored in page {
+            tree.push(&digest(Purpose::Event, &stored.bytes));
+        }
+    }
+    if tree == *frontier {
+        Ok(())
+    } else {
+        Err(OpenError::Forked { head_size })
+    }
+}

@@ -1,0 +1,113 @@
+//! sled, with what it panics about on damaged files turned into errors.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use ::sled::{Batch, Config, Db, Error, IVec, Mode};
+
+use crate::store::ReadError;
+
+/// A key with its value.
+pub(super) type Row = (IVec, IVec);
+
+/// Smaller segments would let less be written at once, larger ones keep more dead space.
+const SEGMENT_BYTES: usize = 512 * 1024;
+
+const CACHE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Why sled did not open.
+#[derive(Debug)]
+pub(super) enum RowsError {
+    /// Another handle has its lock.
+    Locked,
+    /// It failed, or panicked.
+    Failed(ReadError),
+}
+
+/// The one tree of rows.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// `None` only while it is dropped.
+    db: Option<Db>,
+}
+
+impl Rows {
+    /// Opens the tree in a folder, and makes it where there is none.
+    pub(super) fn open(folder: &Path) -> Result<Self, RowsError> {
+        let config = Config::new()
+            .path(folder)
+            .segment_size(SEGMENT_BYTES)
+            .cache_capacity(CACHE_BYTES)
+            .flush_every_ms(None)
+            .mode(Mode::HighThroughput);
+        let opened = catch_unwind(AssertUnwindSafe(|| config.open()));
+        match opened {
+            Ok(Ok(db)) => Ok(Self { db: Some(db) }),
+            // sled gives no kind of its own to a lock that is held.
+            Ok(Err(Error::Io(error))) if error.to_string().contains("could not acquire lock") => {
+                Err(RowsError::Locked)
+            }
+            Ok(Err(error)) => Err(RowsError::Failed(read_error(&error))),
+            Err(_) => Err(RowsError::Failed(panicked())),
+        }
+    }
+
+    /// The value of a key.
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<IVec>, ReadError> {
+        self.guarded(|db| db.get(key))
+    }
+
+    /// The last row from `low` to `high`.
+    pub(super) fn last(&self, low: &[u8], high: &[u8]) -> Result<Option<Row>, ReadError> {
+        self.guarded(|db| db.range(low..=high).next_back().transpose())
+    }
+
+    /// Writes all of a batch, or nothing.
+    pub(super) fn apply(&self, batch: Batch) -> Result<(), ReadError> {
+        self.guarded(|db| db.apply_batch(batch))
+    }
+
+    /// Hands everything that was written to the operating system; that alone is not durable.
+    pub(super) fn flush(&self) -> Result<(), ReadError> {
+        self.guarded(|db| db.flush().map(|_| ()))
+    }
+
+    fn guarded<T>(&self, work: impl FnOnce(&Db) -> ::sled::Result<T>) -> Result<T, ReadError> {
+        let db = self.db.as_ref().ok_or_else(panicked)?;
+        match catch_unwind(AssertUnwindSafe(|| work(db))) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(read_error(&error)),
+            Err(_) => Err(panicked()),
+        }
+    }
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        let db = self.db.take();
+        // It flushes once more, and on damaged files may panic in that.
+        if catch_unwind(AssertUnwindSafe(|| drop(db))).is_err() {
+            tracing::warn!("sled panicked while it was closed");
+        }
+    }
+}
+
+fn panicked() -> ReadError {
+    ReadError::Damaged {
+        position: None,
+        detail: "sled cannot read its files".to_owned(),
+    }
+}
+
+fn read_error(error: &Error) -> ReadError {
+    match error {
+        Error::Io(error) => ReadError::Io(error.to_string()),
+        Error::CollectionNotFound(_)
+        | Error::Unsupported(_)
+        | Error::ReportableBug(_)
+        | Error::Corruption { .. } => ReadError::Damaged {
+            position: None,
+            detail: error.to_string(),
+        },
+    }
+}

@@ -1,0 +1,184 @@
+//! Rows and bytes that were changed behind our back.
+
+use super::rows::Rows;
+use super::*;
+use crate::store::conformance::read_log;
+
+/// A closed store with a few runs in it.
+fn filled() -> (Place, Chain) {
+    let place = Place::new();
+    let (store, mut run) = place.create();
+    for count in [3, 40, 2] {
+        block_on(append(&store, &mut run, &[], |chain| chain.records(count))).unwrap();
+    }
+    drop(store);
+    (place, run)
+}
+
+/// Changes rows of a closed store, then reads all there is; the first error on the way.
+fn after(change: impl FnOnce(&mut ::sled::Batch, &Rows)) -> Option<String> {
+    let (place, run) = filled();
+    let rows = Rows::open(&folder::sled(&place.home())).unwrap();
+    let mut batch = ::sled::Batch::default();
+    change(&mut batch, &rows);
+    rows.apply(batch).unwrap();
+    rows.flush().unwrap();
+    drop(rows);
+    let (store, finding) = match SledStore::open_read_only(&place.home(), &place.head()) {
+        Ok(opened) => opened,
+        Err(error) => return Some(error.to_string()),
+    };
+    if let Some(finding) = finding {
+        return Some(finding.to_string());
+    }
+    let read = block_on(async {
+        for page in 0..46 {
+            store.read_all(Position::new(page), 1).await?;
+        }
+        for page in 0..45 {
+            let page = Version::new(page);
+            let records = store.read_run(run.stream(), page, 1).await?;
+            assert_eq!(records.len(), 1);
+            let envelope = records[0].clone().parse()?.envelope;
+            let named: Vec<_> = envelope.blobs().values().map(|b| b.commitment).collect();
+            store.content(run.stream(), &named).await?;
+        }
+        Ok::<_, ReadError>(())
+    });
+    read.err().map(|error| error.to_string())
+}
+
+#[test]
+fn rows_that_are_missing_or_malformed_are_named() {
+    assert_eq!(after(|_, _| ()), None);
+    let last_unit = |rows: &Rows| {
+        let last = rows.last(b"g", b"h").unwrap();
+        last.unwrap().0.to_vec()
+    };
+    let cases: [(&str, Option<String>); 8] = [
+        (
+            "last unit",
+            after(|batch, rows| batch.remove(last_unit(rows))),
+        ),
+        ("unit", after(|batch, _| batch.remove(keys::unit(1, 0)))),
+        (
+            "cut unit",
+            after(|batch, rows| {
+                let unit = rows.get(&keys::unit(4, 0)).unwrap().unwrap();
+                batch.insert(keys::unit(4, 0), &unit[..unit.len() - 1]);
+            }),
+        ),
+        ("index", after(|batch, _| batch.remove(keys::index(1, 3)))),
+        (
+            "first index",
+            after(|batch, _| batch.remove(keys::index(1, 0))),
+        ),
+        ("head", after(|batch, _| batch.remove(keys::head(1)))),
+        (
+            "index elsewhere",
+            after(|batch, _| {
+                batch.insert(
+                    keys::index(1, 3),
+                    values::Run {
+                        first: 3,
+                        count: 40,
+                    }
+                    .encode(),
+                );
+            }),
+        ),
+        ("tree", after(|batch, _| batch.remove(keys::TREE))),
+    ];
+    for (case, found) in cases {
+        assert!(found.is_some(), "{case} was not found");
+    }
+}
+
+#[test]
+fn contents_that_were_changed_moved_or_cut_are_named() {
+    let (place, run) = filled();
+    let store = place.open();
+    let log = block_on(read_log(&store, 256));
+    let commitments: Vec<_> = log[1..3]
+        .iter()
+        .flat_map(|stored| {
+            let blobs = stored.clone().parse().unwrap().envelope.blobs().clone();
+            blobs.into_values().map(|blob| blob.commitment)
+        })
+        .collect();
+    drop(store);
+    let [one, other] = commitments[..] else {
+        panic!()
+    };
+    let key = keys::content(1, &one, 0);
+    let read = |change: &dyn Fn(&Rows) -> Vec<u8>| {
+        let place = place.copy();
+        let rows = Rows::open(&folder::sled(&place.home())).unwrap();
+        let mut batch = ::sled::Batch::default();
+        batch.insert(key.clone(), change(&rows));
+        rows.apply(batch).unwrap();
+        drop(rows);
+        block_on(place.open().content(run.stream(), &[one])).unwrap_err()
+    };
+    let row = |rows: &Rows, commitment| {
+        let key = keys::content(1, commitment, 0);
+        rows.get(&key).unwrap().unwrap().to_vec()
+    };
+    let errors = [
+        read(&|rows| row(rows, &other)),
+        read(&|rows| {
+            let mut row = row(rows, &one);
+            *row.last_mut().unwrap() ^= 1;
+            row
+        }),
+        read(&|rows| row(rows, &one)[..60].to_vec()),
+        read(&|_| Vec::new()),
+    ];
+    for error in errors {
+        assert!(matches!(error, ReadError::Damaged { .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn a_file_with_flipped_bits_is_reported_or_has_lost_nothing() {
+    let (place, run) = filled();
+    let scratch = tempfile::tempdir().unwrap();
+    let (store, _) = SledStore::open_copy(&place.home(), &place.head(), scratch.path()).unwrap();
+    let log = block_on(check_log(&store));
+    drop(store);
+    let path = folder::sled_file(&place.home());
+    let bytes = fs::read(&path).unwrap();
+    let used = bytes.iter().rposition(|&byte| byte != 0).unwrap();
+    let mut reported = 0;
+    for at in (0..used).step_by(used / 60) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 0x10;
+        fs::write(&path, flipped).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let opened = SledStore::open_copy(&place.home(), &place.head(), scratch.path());
+        match opened {
+            Ok((store, None)) => {
+                let read = block_on(store.read_all(Position::ZERO, 256));
+                reported += usize::from(read.is_err());
+                if let Ok(read) = read {
+                    assert!(read == log || !linked(&read, &store), "byte {at}");
+                }
+                drop(block_on(store.read_run(run.stream(), Version::ZERO, 256)));
+            }
+            Ok((_, Some(_))) | Err(_) => reported += 1,
+        }
+    }
+    assert!(reported > 0);
+}
+
+/// Whether the tree over these records is that of the store.
+fn linked(log: &[Stored], store: &SledStore) -> bool {
+    let mut tree = crate::merkle::Frontier::new();
+    for stored in log {
+        tree.push(&crate::digest::digest(
+            crate::digest::Purpose::Event,
+            &stored.bytes,
+        ));
+    }
+    block_on(store.tail()).unwrap().root == tree.root()
+}

@@ -1,0 +1,155 @@
+//! A commit that stops at each of its steps.
+
+use std::io;
+
+use super::*;
+use crate::store::conformance::read_log;
+use crate::store::head::HeadFile;
+
+/// Fails at one point of the first commit that gets there, and keeps what lay on disk by then.
+struct Stop {
+    at: FaultPoint,
+    from: PathBuf,
+    /// Where what lay on disk is copied to.
+    to: PathBuf,
+}
+
+impl Faults for Stop {
+    fn reach(&self, point: FaultPoint) -> io::Result<()> {
+        if point != self.at {
+            return Ok(());
+        }
+        copy_all(&self.from, &self.to);
+        Err(io::Error::other("stopped by a test"))
+    }
+}
+
+const POINTS: [FaultPoint; 4] = [
+    FaultPoint::BeforeBatch,
+    FaultPoint::AfterBatch,
+    FaultPoint::AfterSync,
+    FaultPoint::BeforeAnswer,
+];
+
+/// Opens what a stopped commit left: what was acknowledged is there, the rest whole or not at all.
+fn check_left(place: &Place, at: FaultPoint, acknowledged: &[Stored], batch: &Batch, run: &Chain) {
+    let store = place.open();
+    let log = block_on(check_log(&store));
+    assert_eq!(log[..acknowledged.len()], *acknowledged, "{at:?}");
+    let more = log.len() - acknowledged.len();
+    assert!(
+        [0, batch.records.len()].contains(&more),
+        "{at:?} left {more}"
+    );
+    if at == FaultPoint::BeforeBatch {
+        assert_eq!(more, 0);
+    }
+    if at >= FaultPoint::AfterSync {
+        assert_eq!(more, batch.records.len(), "{at:?}");
+    }
+    let again = store.append(run.stream(), run.expected(), batch.clone(), &[]);
+    assert_eq!(block_on(again).unwrap().replayed, more > 0, "{at:?}");
+    let mut next = run.clone();
+    for record in &batch.records {
+        next = next.after(record);
+    }
+    block_on(append_one(&store, &mut next));
+    block_on(check_log(&store));
+}
+
+#[test]
+fn a_commit_that_stops_anywhere_leaves_all_or_nothing() {
+    let large = vec![b'x'; 3_000_000];
+    for (at, text) in POINTS
+        .iter()
+        .flat_map(|at| [(*at, &large[..9]), (*at, &large)])
+    {
+        let place = Place::new();
+        let (store, mut run) = place.create();
+        block_on(append(&store, &mut run, &[], |chain| chain.records(5))).unwrap();
+        drop(store);
+        let killed = Place::new();
+        let store = place.open_with(Stop {
+            at,
+            from: place.0.path().to_owned(),
+            to: killed.0.path().to_owned(),
+        });
+        let acknowledged = block_on(read_log(&store, 256));
+        let tail = block_on(store.tail()).unwrap();
+        let mut batch = run.clone().records(2);
+        let mut next = run.clone();
+        next.records(2);
+        chain::extend(&mut batch, next.record(chain::started(), &[("text", text)]));
+
+        let answer = block_on(store.append(run.stream(), run.expected(), batch.clone(), &[]));
+        assert!(
+            matches!(answer, Err(AppendError::Unknown(_))),
+            "{at:?}: {answer:?}"
+        );
+        let later = block_on(store.append(run.stream(), run.expected(), batch.clone(), &[]));
+        assert!(
+            matches!(later, Err(AppendError::Poisoned(_))),
+            "{at:?}: {later:?}"
+        );
+        assert_eq!(block_on(read_log(&store, 256)), acknowledged, "{at:?}");
+        assert_eq!(block_on(store.tail()).unwrap(), tail);
+        drop(store);
+        check_left(&killed, at, &acknowledged, &batch, &run);
+        check_left(&place, at, &acknowledged, &batch, &run);
+    }
+}
+
+#[test]
+fn what_waits_behind_a_fault_is_refused() {
+    let place = Place::new();
+    let (store, run) = place.create();
+    drop(store);
+    let killed = Place::new();
+    let store = place.open_with(Stop {
+        at: FaultPoint::AfterBatch,
+        from: place.0.path().to_owned(),
+        to: killed.0.path().to_owned(),
+    });
+    let mut chain = run;
+    let mut appends = Vec::new();
+    for _ in 0..8 {
+        let expected = chain.expected();
+        let batch = chain.records(1);
+        appends.push(store.append(chain.stream(), expected, batch, &[]));
+    }
+    for append in &mut appends {
+        let _waits = poll_once(append);
+    }
+    let answers: Vec<_> = appends.into_iter().map(block_on).collect();
+    assert!(matches!(answers[0], Err(AppendError::Unknown(_))));
+    for answer in answers {
+        assert!(
+            matches!(
+                answer,
+                Err(AppendError::Unknown(_) | AppendError::Poisoned(_))
+            ),
+            "{answer:?}"
+        );
+    }
+}
+
+#[test]
+fn a_head_is_written_before_the_answer_where_something_rests_on_it() {
+    let place = Place::new();
+    let (store, mut run) = place.create();
+    let size = || HeadFile::open(&place.head()).unwrap().current().size();
+    block_on(append_one(&store, &mut run));
+    assert_eq!(size(), 0);
+    block_on(append(&store, &mut run, &[], |chain| {
+        chain.record(chain::started(), &[])
+    }))
+    .unwrap();
+    assert_eq!(size(), 3);
+    block_on(append_one(&store, &mut run));
+    assert_eq!(size(), 3);
+    store.close();
+    assert_eq!(size(), 4);
+    let later = block_on(append(&store, &mut run, &[], |chain| chain.records(1)));
+    assert!(matches!(later, Err(AppendError::Poisoned(_))), "{later:?}");
+    assert_eq!(block_on(check_log(&store)).len(), 4);
+}
