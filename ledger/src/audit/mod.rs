@@ -229,7 +229,10 @@ pub fn verify_lines<L: AsRef<str>>(
         walk.findings
             .add_always(Place::default(), FindingKind::RecordForeign, detail);
     }
-    if walk.is_complete() != trailer.complete {
+    if walk
+        .is_complete()
+        .is_some_and(|complete| complete != trailer.complete)
+    {
         let detail = format!("the export says that complete is {}", trailer.complete);
         walk.findings
             .add_always(Place::default(), FindingKind::CompletenessDiffers, detail);

@@ -44,6 +44,8 @@ struct Chain {
     suspect: Option<usize>,
     broken: bool,
     state: Option<RunState>,
+    /// Whether the run has ended; its state is let go of then, since nothing can follow.
+    ended: bool,
 }
 
 /// All that was found out so far.
@@ -112,16 +114,20 @@ impl<'a> Walk<'a> {
         self.root_at_head
     }
 
-    /// Whether the newest record of every run is its end; true where there is no run.
-    pub(super) fn is_complete(&self) -> bool {
+    /// Whether every run has ended; none where a run broke, so that nobody knows.
+    pub(super) fn is_complete(&self) -> Option<bool> {
         let authority = self.ledger.map(|ledger| ledger.authority());
-        self.streams
-            .iter()
-            .filter(|(stream, _)| Some(**stream) != authority && Some(**stream) != self.journal)
-            .all(|(_, chain)| {
-                let state = chain.state.as_ref();
-                state.is_some_and(|state| state.outcome().is_some())
-            })
+        let mut complete = true;
+        for (stream, chain) in &self.streams {
+            if Some(*stream) == authority || Some(*stream) == self.journal {
+                continue;
+            }
+            if chain.broken {
+                return None;
+            }
+            complete &= chain.ended;
+        }
+        Some(complete)
     }
 
     /// Says that the record at the next position cannot be read, and goes on behind it.
@@ -201,8 +207,16 @@ impl<'a> Walk<'a> {
             let decides = recorded_verdict(envelope.event()).is_some();
             self.decisions.unjudged = self.decisions.unjudged.saturating_add(decides.into());
         } else {
-            match self.event(place, envelope, state) {
-                Ok(state) => chain.state = state,
+            let evolved = if chain.ended {
+                Err(String::from("the run has ended"))
+            } else {
+                self.event(place, envelope, state)
+            };
+            match evolved {
+                Ok(state) => {
+                    chain.ended = state.as_ref().is_some_and(|s| s.outcome().is_some());
+                    chain.state = state.filter(|_| !chain.ended);
+                }
                 Err(why) => {
                     chain.broken = true;
                     self.findings.add(place, FindingKind::EventIllegal, why);
@@ -368,6 +382,7 @@ impl Chain {
             suspect: None,
             broken: false,
             state: None,
+            ended: false,
         }
     }
 }

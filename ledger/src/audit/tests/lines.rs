@@ -103,3 +103,26 @@ fn a_content_that_was_left_out_is_named() {
     assert_eq!(report.findings[0].kind, FindingKind::ContentMissing);
     assert_eq!(report.findings[0].place.position.unwrap().get(), 1);
 }
+
+#[test]
+fn no_mangled_line_is_taken_for_the_export_or_brings_anything_down() {
+    let lines = exported(What::default());
+    for line in 0..lines.len() {
+        for at in (0..lines[line].len()).step_by(23) {
+            for mangled in [
+                lines[line][..at].to_owned(),
+                format!("{}{}", &lines[line][..at], &lines[line][at + 1..]),
+                format!("{}\u{1}{}", &lines[line][..at], &lines[line][at..]),
+                format!("{}9{}", &lines[line][..at], &lines[line][at + 1..]),
+            ] {
+                let mut lines = lines.clone();
+                if lines[line] == mangled {
+                    continue;
+                }
+                lines[line] = mangled;
+                let report = verify_lines(&lines, Some(head()), Some(&Table));
+                assert!(report.is_err() || !report.unwrap().ok, "{line} {at}");
+            }
+        }
+    }
+}

@@ -104,3 +104,20 @@ fn an_event_that_cannot_stand_there_is_named() {
     assert_eq!(position(&found[0]), 17);
     assert!(found[0].detail.contains("attempts are counted one by one"));
 }
+
+#[test]
+fn a_record_behind_the_end_of_its_run_is_named() {
+    let mut all = envelopes();
+    let mut header = all[24].header().clone();
+    header.prev = all[24].digest();
+    header.version = header.version.next().unwrap();
+    let (event, blobs) = (all[24].event().clone(), all[24].blobs().clone());
+    all.push(Envelope::write(header, event, blobs).unwrap());
+    let found = block_on(verify(&Fake::of(&all), None, Some(&Table))).findings;
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].kind, FindingKind::EventIllegal);
+    assert_eq!(
+        (position(&found[0]), found[0].detail.as_str()),
+        (25, "the run has ended")
+    );
+}
