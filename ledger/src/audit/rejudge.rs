@@ -143,21 +143,19 @@ pub(super) struct JudgedOn {
     pub(super) authority: Version,
     /// The rules it names.
     pub(super) rules: Option<Commitment>,
-    /// Whether its append was refused if authority had moved since: whatever grants or starts.
-    pub(super) exact: bool,
 }
 
 /// What a decision says it was judged on.
 pub(super) fn judged_on(event: &Event) -> Option<JudgedOn> {
-    let (authority, rules, exact) = match event {
-        Event::RunStarted(e) => (e.authority, Some(e.rules), true),
-        Event::ApprovalRequested(e) => (e.authority, Some(e.rules), false),
-        Event::ApprovalGranted(ApprovalGranted::Automatic(e)) => (e.authority, None, true),
-        Event::ApprovalGranted(ApprovalGranted::ByPerson(e)) => (e.authority, None, true),
-        Event::ApprovalDenied(e) => (e.authority, None, false),
-        Event::CallRefused(e) => (e.authority, None, false),
-        Event::ExecutionStarted(e) => (e.authority, None, true),
-        Event::ExecutionRefused(e) => (e.authority, None, false),
+    let (authority, rules) = match event {
+        Event::RunStarted(e) => (e.authority, Some(e.rules)),
+        Event::ApprovalRequested(e) => (e.authority, Some(e.rules)),
+        Event::ApprovalGranted(ApprovalGranted::Automatic(e)) => (e.authority, None),
+        Event::ApprovalGranted(ApprovalGranted::ByPerson(e)) => (e.authority, None),
+        Event::ApprovalDenied(e) => (e.authority, None),
+        Event::CallRefused(e) => (e.authority, None),
+        Event::ExecutionStarted(e) => (e.authority, None),
+        Event::ExecutionRefused(e) => (e.authority, None),
         Event::SegmentStarted(_)
         | Event::SegmentEnded(_)
         | Event::ModelCalled(_)
@@ -181,9 +179,5 @@ pub(super) fn judged_on(event: &Event) -> Option<JudgedOn> {
         | Event::ClockStepped(_)
         | Event::AttemptRefused(_) => return None,
     };
-    Some(JudgedOn {
-        authority,
-        rules,
-        exact,
-    })
+    Some(JudgedOn { authority, rules })
 }

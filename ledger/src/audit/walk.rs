@@ -320,14 +320,16 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// An append that decides is refused if authority moved since: no event of authority can stand
+    /// between the version that a decision names and the decision.
     fn judged_on(&mut self, place: Place, envelope: &Envelope) {
         let (Some(judged), Some(authority)) = (judged_on(envelope.event()), &self.authority) else {
             return;
         };
         let (named, current) = (judged.authority, authority.version());
-        let detail = if named > current || (judged.exact && named != current) {
+        let detail = if named != current {
             format!("judged on authority version {named}, in force was {current}")
-        } else if named == current && judged.rules.is_some() && judged.rules != authority.rules() {
+        } else if judged.rules.is_some() && judged.rules != authority.rules() {
             String::from("the rules it names were not in force")
         } else {
             return;

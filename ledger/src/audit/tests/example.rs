@@ -67,6 +67,12 @@ pub(crate) fn contents() -> Contents {
 /// The example as it is appended in life.
 pub(crate) async fn memory() -> MemoryStore {
     let store = MemoryStore::new(ledger());
+    append_to(&store).await;
+    store
+}
+
+/// Appends the example to an empty store.
+pub(crate) async fn append_to(store: &dyn EventStore) {
     let (contents, mut envelopes) = (contents(), envelopes().into_iter());
     let mut heads: BTreeMap<StreamId, Expected> = BTreeMap::new();
     let mut seen: BTreeSet<Commitment> = BTreeSet::new();
@@ -90,7 +96,6 @@ pub(crate) async fn memory() -> MemoryStore {
         };
         store.append(stream, expected, batch, &[]).await.unwrap();
     }
-    store
 }
 
 /// A store that returns what a test put there.

@@ -113,3 +113,22 @@ fn a_log_of_many_pages_is_walked_to_its_end() {
     assert_eq!(report.findings.len(), 2, "{report:#?}");
     assert_eq!(report.findings[1].kind, FindingKind::RootDiffers);
 }
+
+#[cfg(feature = "sled")]
+#[test]
+fn the_worked_example_verifies_in_sled_against_its_head_file() {
+    use crate::store::head::HeadFile;
+    use crate::store::sled::SledStore;
+
+    let dir = tempfile::tempdir().unwrap();
+    let (home, heads) = (dir.path().join("home"), dir.path().join("heads"));
+    let store = SledStore::create(&home, example::ledger(), &heads).unwrap();
+    block_on(example::append_to(&store));
+    let head = HeadPosition::from(HeadFile::open(&heads).unwrap().current());
+    // The head is written before a permit or an answer is acknowledged, and not for what follows.
+    assert_eq!(head.size, 20);
+    let report = block_on(verify(&store, Some(head), Some(&Table)));
+    assert!(report.ok, "{report:#?}");
+    assert_eq!(report.root, Some(example::head().root));
+    assert_eq!((report.content.readable, report.decisions.judged), (20, 3));
+}

@@ -77,7 +77,7 @@ fn a_request_that_was_made_milder_is_named_before_its_answer_fails() {
 
 #[test]
 fn a_decision_on_authority_of_another_time_is_named() {
-    for (at, authority) in [(11, 0), (11, 2), (7, 2)] {
+    for (at, authority) in [(11, 0), (11, 2), (7, 0), (7, 2)] {
         let found = rewritten(at, |event| {
             let authority = Version::new(authority);
             if let Event::ApprovalGranted(ApprovalGranted::Automatic(grant)) = event {
