@@ -23,6 +23,7 @@ use crate::effects::{Act, BriefError, EffectHandler, LiveHandler};
 use crate::model::Model;
 use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
 use crate::runner::{Progress, Runner, RunnerError};
+use crate::stop::Stop;
 use crate::tool::registry::{Registry, Scope, ScopeError};
 
 /// Why the engine did not do what it was asked.
@@ -158,16 +159,13 @@ pub enum Stopped {
     Interrupted,
 }
 
-/// Whether somebody wants the driver to stop.
-pub type StopFlag = Arc<dyn Fn() -> bool + Send + Sync>;
-
 /// The facade.
 pub struct Engine {
     ledger: Ledger,
     outfit: Arc<dyn Outfit>,
     clock: Arc<dyn Clock>,
     host: HostId,
-    stop: StopFlag,
+    stop: Stop,
     conversations: Mutex<BTreeMap<RunId, Conversation>>,
 }
 
@@ -178,7 +176,7 @@ impl Engine {
         outfit: Arc<dyn Outfit>,
         clock: Arc<dyn Clock>,
         host: HostId,
-        stop: StopFlag,
+        stop: Stop,
     ) -> Self {
         Self {
             ledger,
@@ -281,7 +279,7 @@ impl Engine {
             .await?;
         let kept = self.kept().remove(&run);
         let mut runner = Runner::new(self.ledger.clone(), handler, run, kept);
-        let progress = runner.drive(driver, &*self.stop).await?;
+        let progress = runner.drive(driver, &self.stop).await?;
         if let (Progress::Waits(_), Some(conversation)) = (&progress, runner.into_conversation()) {
             self.kept().insert(run, conversation);
         }

@@ -7,7 +7,8 @@
 //! - **Append is all or nothing.** On `Ok` all of the batch is durable (it survives kill -9 and
 //!   power loss), contiguous in position, and visible to every later read. On any error but
 //!   `Unknown` nothing of it is there, now or later. On `Unknown` all or nothing is: read again
-//!   until that is decided, and never act before.
+//!   until that is decided, and never act before. A store that was closed for writing by that
+//!   failure shows what was acknowledged; what else is there is seen once it is opened again.
 //! - **Append compares, it never decides.** `Expected::Start` wants a stream that does not exist,
 //!   `Expected::Head` the version *and digest* of its head. A true version with another digest, or
 //!   a first `prev` that is not the head's digest, is `Mismatch`, whatever its number: a history

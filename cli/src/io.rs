@@ -1,0 +1,67 @@
+//! Everything that comes in from outside or goes out: nothing else touches terminal, environment
+//! or current folder.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Read, Write};
+use std::path::PathBuf;
+
+use placet_engine::stop::Stop;
+
+/// The outside.
+pub struct Io {
+    /// Standard input.
+    pub stdin: Box<dyn Read + Send>,
+    /// Data goes here.
+    pub stdout: Box<dyn Write + Send>,
+    /// Everything else goes here.
+    pub stderr: Box<dyn Write + Send>,
+    /// The current folder.
+    pub cwd: PathBuf,
+    /// The environment; what is not UTF-8 is not in it.
+    pub env: BTreeMap<String, String>,
+    /// Whether standard output is a terminal.
+    pub stdout_is_terminal: bool,
+    /// The user.
+    pub uid: u32,
+    /// Whether signals are turned into a wish to stop.
+    pub signals: bool,
+    /// The wish to stop.
+    pub stop: Stop,
+}
+
+impl Io {
+    /// The real outside.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that reads them"
+    )]
+    pub fn real() -> Self {
+        let utf8 = |(key, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((key.into_string().ok()?, value.into_string().ok()?))
+        };
+        Self {
+            stdin: Box::new(std::io::stdin()),
+            stdout: Box::new(std::io::stdout()),
+            stderr: Box::new(std::io::stderr()),
+            cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+            env: std::env::vars_os().filter_map(utf8).collect(),
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            uid: rustix::process::getuid().as_raw(),
+            signals: true,
+            stop: Stop::default(),
+        }
+    }
+
+    /// A variable of the environment; an empty one counts as absent.
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.env
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    /// A path as the user gave it, from the current folder.
+    pub fn path(&self, path: &std::path::Path) -> PathBuf {
+        self.cwd.join(path)
+    }
+}

@@ -1,0 +1,3 @@
+//! Shapes of `--json`: domain types never go out as they are.
+
+pub(crate) mod run;

@@ -1,0 +1,248 @@
+//! The composition root: opens home, store, ledger and engine for a verb.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use placet_engine::clock::SystemClock;
+use placet_engine::engine::Engine;
+use placet_engine::ids::LiveStamps;
+use placet_engine::outfit::LocalOutfit;
+use placet_engine::policy::Gate;
+use placet_engine::workspace::ClosedSet;
+use placet_ledger::approval::{Assurance, Channel};
+use placet_ledger::clock::Clock;
+use placet_ledger::event::LedgerCreated;
+use placet_ledger::id::{LedgerId, Principal, StreamId};
+use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
+use placet_ledger::owner::Parts;
+use placet_ledger::run::Caller;
+use placet_ledger::store::EventStore;
+use placet_ledger::store::sled::SledStore;
+use tokio::runtime::Runtime;
+
+use crate::args::GlobalArgs;
+use crate::config::{self, Config};
+use crate::error::{CommandError, Kind};
+use crate::home::Home;
+use crate::ui::Printer;
+
+/// The format of stores that this release writes.
+const STORE_FORMAT: u32 = 1;
+
+/// The rules that every ledger starts with: there are none yet.
+const SHIPPED_RULES: &[u8] = b"[]";
+
+/// What a verb works with.
+pub(crate) struct Wiring<'a> {
+    /// Options that every verb takes.
+    pub(crate) global: GlobalArgs,
+    /// Where everything of the ledger lies.
+    pub(crate) home: Home,
+    /// The user's config.
+    pub(crate) config: Config,
+    config_path: PathBuf,
+    /// Where results and remarks go.
+    pub(crate) printer: Printer<'a>,
+    runtime: Runtime,
+}
+
+/// An open ledger, held by this process until it is dropped.
+pub(crate) struct Open {
+    store: Arc<SledStore>,
+    /// The ledger.
+    pub(crate) ledger: Ledger,
+    /// The engine over it.
+    pub(crate) engine: Engine,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.store.close();
+    }
+}
+
+impl<'a> Wiring<'a> {
+    /// Reads home and config.
+    pub(crate) fn new(global: GlobalArgs, mut printer: Printer<'a>) -> Result<Self, CommandError> {
+        let home = Home::locate(&global, printer.io())?;
+        let (config_path, config) = config::user(global.config.as_deref(), printer.io())?;
+        if home.from_env {
+            printer.note(&format!("home {} (from PLACET_HOME)", home.dir.display()));
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        Ok(Self {
+            global,
+            home,
+            config,
+            config_path,
+            printer,
+            runtime,
+        })
+    }
+
+    /// Waits for work.
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    /// The person at this end, as the system knows them.
+    pub(crate) fn principal(&mut self) -> Result<Principal, CommandError> {
+        local_principal(self.printer.io().uid)
+            .map_err(|error| CommandError::new(Kind::Failed, error))
+    }
+
+    /// Whoever calls this verb.
+    pub(crate) fn caller(&mut self) -> Result<Caller, CommandError> {
+        Ok(Caller::Person {
+            principal: self.principal()?,
+            channel: Channel::Cli,
+            assurance: Assurance::SameUser,
+        })
+    }
+
+    /// Opens the ledger, or makes it where there is none.
+    pub(crate) fn open_or_create(&mut self) -> Result<Open, CommandError> {
+        if self.home.is_free() {
+            self.create()?;
+        }
+        self.open()
+    }
+
+    /// Opens the ledger that is there.
+    pub(crate) fn open(&mut self) -> Result<Open, CommandError> {
+        let head_dir = self.head_dir()?;
+        let store = Arc::new(SledStore::open(&self.home.dir, &head_dir)?);
+        self.listen();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let parts = Parts {
+            store: store.clone(),
+            judge: Arc::new(Gate),
+            clock: clock.clone(),
+            stamps: Arc::new(LiveStamps::new(clock.clone())),
+        };
+        let ledger = self.block_on(Ledger::open(parts))?;
+        let outfit = LocalOutfit {
+            closed: self.closed()?,
+            locks: self.home.locks(),
+        };
+        let stop = self.printer.io().stop.clone();
+        let host = self.home.host()?;
+        let engine = Engine::new(ledger.clone(), Arc::new(outfit), clock, host, stop);
+        Ok(Open {
+            store,
+            ledger,
+            engine,
+        })
+    }
+
+    /// Opens the store to read what is there, even where it must not be written to any more.
+    /// Sled changes what it opens, so that this is a copy in `scratch`.
+    pub(crate) fn open_copy(
+        &mut self,
+        scratch: &std::path::Path,
+    ) -> Result<(Arc<dyn EventStore>, Option<CommandError>), CommandError> {
+        let head_dir = self.head_dir()?;
+        let (store, why) = SledStore::open_copy(&self.home.dir, &head_dir, scratch)?;
+        Ok((Arc::new(store), why.map(CommandError::from)))
+    }
+
+    /// The folder of the head file of the ledger in the home.
+    pub(crate) fn head_dir(&self) -> Result<PathBuf, CommandError> {
+        let dir = self.home.dir.display();
+        let ledger = self.home.ledger().ok_or_else(|| {
+            if self.home.is_free() {
+                CommandError::new(Kind::NotFound, format!("there is no ledger at {dir}"))
+                    .hint("placet run makes one; --home DIR or PLACET_HOME names another place")
+            } else {
+                let what = format!("what lies at {dir} is no ledger, or only a part of one");
+                CommandError::new(Kind::Integrity, what).hint("name another place with --home DIR")
+            }
+        })?;
+        Ok(self.home.head_dir(ledger))
+    }
+
+    /// What no tool may touch: the home, the head files, the config.
+    fn closed(&self) -> Result<ClosedSet, CommandError> {
+        let mut closed = ClosedSet::new();
+        let failed = |error| CommandError::new(Kind::Failed, error);
+        closed.close_folder(&self.home.dir).map_err(failed)?;
+        closed.close_folder(self.home.state_dir()).map_err(failed)?;
+        if let Some(folder) = self.config_path.parent().filter(|folder| folder.is_dir()) {
+            if self.global.config.is_some() {
+                closed.close_file(&self.config_path).map_err(failed)?;
+            } else {
+                closed.close_folder(folder).map_err(failed)?;
+            }
+        }
+        Ok(closed)
+    }
+
+    fn create(&mut self) -> Result<(), CommandError> {
+        self.home.make_parents()?;
+        let staging = self.home.staging();
+        let ledger = LedgerId::new(uuid::Uuid::new_v4());
+        let made = self
+            .build(&staging, ledger)
+            .and_then(|()| self.home.adopt(&staging));
+        if made.is_err() {
+            // What was half made is of no use to anyone.
+            drop(std::fs::remove_dir_all(&staging.dir));
+        }
+        made?;
+        let dir = self.home.dir.display().to_string();
+        self.printer.note(&format!("made a new ledger at {dir}"));
+        self.printer.note(&format!(
+            "  hint: move {dir}/recovery.key to a safe place offline; it alone can replace a \
+             stolen ledger key"
+        ));
+        Ok(())
+    }
+
+    fn build(&mut self, staging: &Home, ledger: LedgerId) -> Result<(), CommandError> {
+        let by = self.principal()?;
+        let store = SledStore::create(&staging.dir, ledger, &staging.head_dir(ledger))?;
+        let keys = staging.furnish()?;
+        let created = LedgerCreated {
+            format: STORE_FORMAT,
+            journal: StreamId::new(uuid::Uuid::new_v4()),
+            key: keys.key,
+            recovery: keys.recovery,
+        };
+        let new = NewLedger {
+            ledger,
+            created,
+            rules: SHIPPED_RULES.to_vec(),
+            by,
+        };
+        let stamps = LiveStamps::new(Arc::new(SystemClock));
+        let made = self.block_on(Ledger::create(&store, &stamps, new));
+        store.close();
+        Ok(made?)
+    }
+
+    /// Turns the first Ctrl-C, and a wish to terminate, into a wish to stop.
+    fn listen(&mut self) {
+        let io = self.printer.io();
+        if !io.signals {
+            return;
+        }
+        let stop = io.stop.clone();
+        self.runtime.spawn(async move {
+            use tokio::signal::unix::{SignalKind, signal};
+            let terminate = signal(SignalKind::terminate());
+            match terminate {
+                Ok(mut terminate) => {
+                    tokio::select! {
+                        _ = tokio::signal::ctrl_c() => {}
+                        _ = terminate.recv() => {}
+                    }
+                }
+                Err(_) => drop(tokio::signal::ctrl_c().await),
+            }
+            stop.raise();
+        });
+    }
+}
