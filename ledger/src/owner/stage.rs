@@ -55,6 +55,7 @@ impl Owner {
         if !envelopes.is_empty() {
             Interned::stage(interned, cell);
         }
+        cell.judged = cell.judged.or(Some(authority.version()));
         cell.staged.records.extend(envelopes.iter().cloned());
         Ok(envelopes)
     }
