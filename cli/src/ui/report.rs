@@ -15,6 +15,10 @@ pub(crate) fn print(printer: &mut Printer<'_>, report: &RunReport) -> Result<(),
         let tool = call.tool.as_deref().unwrap_or("(unknown tool)");
         format!("  declined {} {tool}: {}", call.call, call.why)
     }));
+    lines.extend(report.unsuccessful.iter().map(|call| {
+        let tool = call.tool.as_deref().unwrap_or_default();
+        format!("  {} {} {tool}", call.why, call.call)
+    }));
     let waits = report.pending.iter();
     lines.extend(waits.map(|call| format!("  waits {} {}: {}", call.call, call.tool, call.kind)));
     lines.push(String::new());

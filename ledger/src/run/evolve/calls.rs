@@ -279,6 +279,7 @@ impl RunState {
         envelope: &Envelope,
     ) -> Evolved {
         let call = self.executing(event.call, event.attempt)?;
+        call.duration_ms = call.duration_ms.saturating_add(event.duration_ms);
         call.phase = Phase::Closed(close);
         call.result = envelope.blobs().get("result").copied();
         call.last = envelope.header().id;

@@ -262,6 +262,7 @@ impl RunState {
                 requested: None,
                 grant: None,
                 attempts: 0,
+                duration_ms: 0,
                 note: None,
                 result: None,
             });

@@ -1,6 +1,5 @@
 //! A program that replaces the target while calls change it.
 
-use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
