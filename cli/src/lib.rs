@@ -9,6 +9,7 @@ pub mod error;
 pub mod exit;
 mod home;
 pub mod io;
+mod tee;
 mod ui;
 mod wire;
 mod wiring;
@@ -76,6 +77,20 @@ fn usage(error: &clap::Error, json: bool, io: &mut Io) -> ExitStatus {
         Ok(()) => ExitStatus::Done,
         Err(_) => ExitStatus::Failed,
     }
+}
+
+/// Sends remarks of the program itself to standard error: ids and enums, never what an agent wrote.
+pub fn trace() {
+    let filter = tracing_subscriber::EnvFilter::builder()
+        .with_env_var("PLACET_LOG")
+        .with_default_directive(tracing_subscriber::filter::LevelFilter::WARN.into())
+        .from_env_lossy();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .init();
 }
 
 /// Hardens the process before the first secret is read: no core, not to be traced by others.

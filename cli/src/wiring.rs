@@ -11,6 +11,7 @@ use placet_engine::policy::Gate;
 use placet_engine::workspace::ClosedSet;
 use placet_ledger::approval::{Assurance, Channel};
 use placet_ledger::clock::Clock;
+use placet_ledger::envelope::Recorded;
 use placet_ledger::event::LedgerCreated;
 use placet_ledger::id::{LedgerId, Principal, StreamId};
 use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
@@ -19,12 +20,15 @@ use placet_ledger::run::Caller;
 use placet_ledger::store::EventStore;
 use placet_ledger::store::sled::SledStore;
 use tokio::runtime::Runtime;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::args::GlobalArgs;
 use crate::config::{self, Config};
 use crate::error::{CommandError, Kind};
 use crate::home::Home;
+use crate::tee::Tee;
 use crate::ui::Printer;
+use crate::wire::event::EventLine;
 
 /// The format of stores that this release writes.
 const STORE_FORMAT: u32 = 1;
@@ -53,6 +57,8 @@ pub(crate) struct Open {
     pub(crate) ledger: Ledger,
     /// The engine over it.
     pub(crate) engine: Engine,
+    /// What is appended, where somebody asked to be told.
+    pub(crate) told: Option<UnboundedReceiver<Recorded>>,
 }
 
 impl Drop for Open {
@@ -88,6 +94,34 @@ impl<'a> Wiring<'a> {
         self.runtime.block_on(work)
     }
 
+    /// Waits for work, and writes what is appended meanwhile, one JSON object a line.
+    pub(crate) fn tell_while<T>(
+        &mut self,
+        mut told: UnboundedReceiver<Recorded>,
+        work: impl Future<Output = T>,
+    ) -> Result<T, CommandError> {
+        let printer = &mut self.printer;
+        let mut tell = |recorded: &Recorded| {
+            let line = EventLine::of(recorded);
+            printer.value(&line.map_err(|error| CommandError::new(Kind::Failed, error))?)
+        };
+        self.runtime.block_on(async {
+            tokio::pin!(work);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(recorded) = told.recv() => tell(&recorded)?,
+                    done = &mut work => {
+                        while let Ok(recorded) = told.try_recv() {
+                            tell(&recorded)?;
+                        }
+                        return Ok(done);
+                    }
+                }
+            }
+        })
+    }
+
     /// The person at this end, as the system knows them.
     pub(crate) fn principal(&mut self) -> Result<Principal, CommandError> {
         local_principal(self.printer.io().uid)
@@ -103,22 +137,35 @@ impl<'a> Wiring<'a> {
         })
     }
 
-    /// Opens the ledger, or makes it where there is none.
-    pub(crate) fn open_or_create(&mut self) -> Result<Open, CommandError> {
+    /// Opens the ledger, or makes it where there is none; `tell` asks to be told of appends.
+    pub(crate) fn open_or_create(&mut self, tell: bool) -> Result<Open, CommandError> {
         if self.home.is_free() {
             self.create()?;
         }
-        self.open()
+        self.open_telling(tell)
     }
 
     /// Opens the ledger that is there.
     pub(crate) fn open(&mut self) -> Result<Open, CommandError> {
+        self.open_telling(false)
+    }
+
+    fn open_telling(&mut self, tell: bool) -> Result<Open, CommandError> {
         let head_dir = self.head_dir()?;
         let store = Arc::new(SledStore::open(&self.home.dir, &head_dir)?);
         self.listen();
+        let (sender, receiver) = unbounded_channel();
+        let shared: Arc<dyn EventStore> = if tell {
+            Arc::new(Tee {
+                store: store.clone(),
+                told: sender,
+            })
+        } else {
+            store.clone()
+        };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let parts = Parts {
-            store: store.clone(),
+            store: shared,
             judge: Arc::new(Gate),
             clock: clock.clone(),
             stamps: Arc::new(LiveStamps::new(clock.clone())),
@@ -135,6 +182,7 @@ impl<'a> Wiring<'a> {
             store,
             ledger,
             engine,
+            told: tell.then_some(receiver),
         })
     }
 
