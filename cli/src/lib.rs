@@ -15,6 +15,7 @@ mod wire;
 mod wiring;
 
 use std::ffi::OsString;
+use std::sync::atomic::Ordering;
 
 use clap::Parser;
 
@@ -56,6 +57,9 @@ pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
     let done = Wiring::new(global, Printer::new(io, json, quiet, color))
         .and_then(|mut wiring| commands::dispatch(verb, &mut wiring));
     match done {
+        Ok(ExitStatus::Interrupted) if io.terminated.load(Ordering::Relaxed) => {
+            ExitStatus::Terminated
+        }
         Ok(status) => status,
         Err(error) => {
             Printer::new(io, json, quiet, color).error(&error);

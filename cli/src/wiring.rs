@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use placet_engine::clock::SystemClock;
 use placet_engine::engine::Engine;
@@ -212,10 +213,13 @@ impl<'a> Wiring<'a> {
         Ok(self.home.head_dir(ledger))
     }
 
-    /// What no tool may touch: the home, the head files, the config.
-    fn closed(&self) -> Result<ClosedSet, CommandError> {
+    /// What no tool may touch: the home, the head files, the config, the program itself.
+    fn closed(&mut self) -> Result<ClosedSet, CommandError> {
         let mut closed = ClosedSet::new();
         let failed = |error| CommandError::new(Kind::Failed, error);
+        if let Some(program) = &self.printer.io().program {
+            closed.close_file(program).map_err(failed)?;
+        }
         closed.close_folder(&self.home.dir).map_err(failed)?;
         closed.close_folder(self.home.state_dir()).map_err(failed)?;
         if let Some(folder) = self.config_path.parent().filter(|folder| folder.is_dir()) {
@@ -277,20 +281,30 @@ impl<'a> Wiring<'a> {
         if !io.signals {
             return;
         }
-        let stop = io.stop.clone();
+        let (stop, terminated) = (io.stop.clone(), io.terminated.clone());
         self.runtime.spawn(async move {
-            use tokio::signal::unix::{SignalKind, signal};
-            let terminate = signal(SignalKind::terminate());
-            match terminate {
-                Ok(mut terminate) => {
-                    tokio::select! {
-                        _ = tokio::signal::ctrl_c() => {}
-                        _ = terminate.recv() => {}
-                    }
-                }
-                Err(_) => drop(tokio::signal::ctrl_c().await),
+            if !signalled().await {
+                terminated.store(true, Ordering::Relaxed);
             }
             stop.raise();
+            // Whoever asks twice does not want to wait for a tool that hangs: the record knows
+            // what had started.
+            let interrupt = signalled().await;
+            std::process::exit(if interrupt { 130 } else { 143 });
         });
+    }
+}
+
+/// Waits for Ctrl-C (true) or a signal to terminate (false).
+async fn signalled() -> bool {
+    use tokio::signal::unix::{SignalKind, signal};
+    if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => true,
+            _ = terminate.recv() => false,
+        }
+    } else {
+        drop(tokio::signal::ctrl_c().await);
+        true
     }
 }

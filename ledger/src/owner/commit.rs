@@ -43,7 +43,7 @@ impl Owner {
                 cell.durable = cell.state.as_ref().map(RunState::head);
                 Ok(())
             }
-            Err(error @ AppendError::Moved { .. }) => {
+            Err(error @ (AppendError::Moved { .. } | AppendError::NoRoom { .. })) => {
                 // What was observed before the first verdict on the old authority stands.
                 let expected = cell.expected();
                 self.keep_observed(run, expected, batch).await?;

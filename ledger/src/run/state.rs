@@ -111,6 +111,7 @@ pub struct RunState {
     pub(super) turn: Turn,
     pub(super) replies: Vec<Reply>,
     pub(super) calls: BTreeMap<CallId, Call>,
+    pub(super) denied: Vec<CallId>,
     pub(super) last_answer: Option<AnswerId>,
     pub(super) parked: bool,
     pub(super) cancelling: bool,
@@ -225,6 +226,11 @@ impl RunState {
     /// One call.
     pub fn call(&self, call: CallId) -> Option<&Call> {
         self.calls.get(&call)
+    }
+
+    /// The calls that a person denied, in the order of the denials.
+    pub fn denied(&self) -> impl DoubleEndedIterator<Item = &Call> {
+        self.denied.iter().filter_map(|call| self.calls.get(call))
     }
 
     /// The id that the next call will have.

@@ -147,6 +147,9 @@ pub(super) fn begin(state: &RunState, given: &Given, call: CallId, active_ms: u6
         granted,
         "the call is not allowed, or was started",
     )?;
+    if state.is_cancelling() {
+        return Err(Rejection::OutOfTurn("the run is being cancelled"));
+    }
     let proposal = proposal_of(call)?;
     let attempt = call
         .attempts()

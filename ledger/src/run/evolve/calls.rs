@@ -29,7 +29,9 @@ impl RunState {
                 self.answers(event.call, event.request, envelope)?;
                 self.last_answer = Some(event.answer);
                 self.parked = false;
-                self.close(event.call, &[Phase::Pending], Close::Denied, envelope)
+                self.close(event.call, &[Phase::Pending], Close::Denied, envelope)?;
+                self.denied.push(event.call);
+                Ok(())
             }
             Event::ApprovalExpired(event) => {
                 self.requests(event.call, event.request)?;

@@ -80,6 +80,7 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         turn: Turn::Ready,
         replies: Vec::new(),
         calls: BTreeMap::new(),
+        denied: Vec::new(),
         last_answer: None,
         parked: false,
         cancelling: false,
