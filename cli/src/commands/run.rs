@@ -135,7 +135,7 @@ pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, 
     let run = wiring.block_on(open.engine.start(&caller, new))?;
     wiring.printer.note(&format!("run {run}"));
     let Some(told) = open.told.take() else {
-        return drive(wiring, &open, run, SegmentReason::Start);
+        return drive(wiring, &open, run, SegmentReason::Start, None);
     };
     let stopped = wiring.tell_while(told, open.engine.drive(run, SegmentReason::Start, None))?;
     if wiring.printer.json() {
