@@ -6,6 +6,7 @@
     reason = "a test fails by a panic, in what it calls as well"
 )]
 
+mod answer_coverage;
 mod decisions;
 mod gate_matrix;
 mod pending_lock;
