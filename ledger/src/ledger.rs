@@ -192,7 +192,10 @@ impl Ledger {
             if self.look(run, |state, _| is_recorded(state, &set)).await? {
                 return Ok(());
             }
-            let expired = self.expire(run).await?;
+            let expired = match self.expire(run).await {
+                Err(LedgerError::Conflict) => continue,
+                other => other?,
+            };
             let command = Command::Answer(set.clone());
             let decided = self.handle(run, caller, command, texts.clone()).await;
             match decided {

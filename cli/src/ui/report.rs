@@ -11,6 +11,7 @@ pub(crate) fn print(printer: &mut Printer<'_>, report: &RunReport) -> Result<(),
         report.run,
         report.outcome.unwrap_or(report.state)
     )];
+    lines.extend(report.cap.iter().map(|cap| format!("  ended on {cap}")));
     lines.extend(report.declined.iter().map(|call| {
         let tool = call.tool.as_deref().unwrap_or("(unknown tool)");
         format!("  declined {} {tool}: {}", call.call, call.why)

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use placet_ledger::budget::{Cap, Tokens};
 use placet_ledger::content::Contents;
 use placet_ledger::event::{Outcome, RefusalKind};
-use placet_ledger::run::{Call, Close, Phase, RunState, Status};
+use placet_ledger::run::{Call, Close, Phase, RunState, Status, Turn};
 use serde::Serialize;
 
 /// A run as these verbs leave it.
@@ -20,6 +21,12 @@ pub(crate) struct RunReport {
     /// What the model said last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
+    /// Why the model could not go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// The cap on which the run ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cap: Option<String>,
     /// The calls that wait for people.
     pub(crate) pending: Vec<PendingCall>,
     /// The calls that were refused or turned down.
@@ -146,12 +153,18 @@ impl RunReport {
         let text = last
             .and_then(|blob| contents.text(&blob.commitment))
             .map(str::to_owned);
+        let error = match state.turn() {
+            Turn::Failed { detail } => detail.and_then(|blob| contents.text(&blob.commitment)),
+            Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
+        };
         let usage = state.usage();
         Self {
             run: state.run().to_string(),
             state: state_word(status),
             outcome: state.outcome().map(Outcome::as_str),
             text,
+            error: error.map(str::to_owned),
+            cap: cap(state),
             pending: state.batch().filter_map(pending).collect(),
             declined: state.calls().filter_map(declined).collect(),
             unsuccessful: state.calls().filter_map(unsuccessful).collect(),
@@ -164,6 +177,18 @@ impl RunReport {
             },
         }
     }
+}
+
+/// The cap on which a run ended. A cap on tokens may be reached before it is spent: the next call of
+/// the model would have had no room, which no other cap can say.
+fn cap(state: &RunState) -> Option<String> {
+    if state.outcome() != Some(Outcome::Budget) {
+        return None;
+    }
+    let spent = state
+        .usage()
+        .blocks_model_call(state.limits(), Tokens::default());
+    Some(spent.unwrap_or(Cap::Tokens).to_string())
 }
 
 fn pending(call: &Call) -> Option<PendingCall> {

@@ -64,7 +64,10 @@ pub enum Turn {
         reply: Option<Blob>,
     },
     /// It could not.
-    Failed,
+    Failed {
+        /// What happened.
+        detail: Option<Blob>,
+    },
 }
 
 /// One reply of the model, for whoever renders the conversation again.
