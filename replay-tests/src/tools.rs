@@ -69,7 +69,7 @@ pub enum Ran {
     Reconciled(String, CallId),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     map: BTreeMap<String, String>,
     behaviours: BTreeMap<CallId, Behaviour>,
@@ -108,6 +108,14 @@ impl Tools {
         Arc::new(Self {
             inner: Mutex::new(inner),
             vanished,
+        })
+    }
+
+    /// The same tools over a copy of everything outside, as they are at this moment.
+    pub fn copy(&self) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Mutex::new(self.lock().clone()),
+            vanished: self.vanished.clone(),
         })
     }
 

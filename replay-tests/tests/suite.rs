@@ -1,5 +1,6 @@
 //! The suite: one binary, so that the linker runs once. Every file beside it is listed here.
 
+mod crash_points;
 mod pending_lock;
 mod tidy;
 mod worked_example;
