@@ -144,7 +144,13 @@ impl EventStore for FaultyStore {
     ) -> Result<Appended, AppendError> {
         let size = self.inner.tail().await.map_or(0, |tail| tail.size);
         let lost = || AppendError::Unknown(String::from("the answer was lost"));
-        let write = || self.inner.append(stream, expected, batch, unless);
+        // A driver can be dropped just before and just after the records are written.
+        tokio::task::yield_now().await;
+        let write = async || {
+            let written = self.inner.append(stream, expected, batch, unless).await;
+            tokio::task::yield_now().await;
+            written
+        };
         match self.next(size) {
             None => write().await,
             // Only an append that names other streams can hear that one of them moved.
@@ -175,6 +181,7 @@ impl EventStore for FaultyStore {
         from: Version,
         limit: usize,
     ) -> Result<Vec<Stored>, ReadError> {
+        tokio::task::yield_now().await;
         self.inner.read_run(stream, from, limit).await
     }
 

@@ -127,7 +127,11 @@ impl Play {
 
     /// What the person of the play says.
     pub fn verdict(&self, call: CallId) -> (Answer, Option<String>) {
-        if self.denied.iter().any(|number| facts::call(*number) == call) {
+        if self
+            .denied
+            .iter()
+            .any(|number| facts::call(*number) == call)
+        {
             (Answer::Deny, Some(String::from("Leave it.")))
         } else {
             (Answer::Approve, None)
@@ -159,7 +163,11 @@ impl Play {
                 Drove::Waits => {
                     world.answer(run, |call| self.verdict(call)).await?;
                     let pending = world.state(run).await?.pending();
-                    assert!(pending.is_empty(), "{}: a lost answer: {pending:?}", self.name);
+                    assert!(
+                        pending.is_empty(),
+                        "{}: a lost answer: {pending:?}",
+                        self.name
+                    );
                 }
             }
         }
@@ -178,7 +186,10 @@ impl Play {
 
 /// How far each call came.
 pub fn phases(state: &RunState) -> BTreeMap<CallId, Phase> {
-    state.calls().map(|call| (call.id(), call.phase())).collect()
+    state
+        .calls()
+        .map(|call| (call.id(), call.phase()))
+        .collect()
 }
 
 /// Whether a process that ends of this may simply be started again.

@@ -355,6 +355,8 @@ impl ExecuteTool for Counted {
             inner.behaviours.remove(&call)
         };
         let permitted = permit.spend();
+        // A driver can be dropped just before and just after the effect.
+        tokio::task::yield_now().await;
         let result = match behaviour {
             None => self.work(&permitted)?,
             Some(Behaviour::Says(text)) => {
@@ -380,6 +382,7 @@ impl ExecuteTool for Counted {
                 self.vanish().await
             }
         };
+        tokio::task::yield_now().await;
         Ok(Output { result })
     }
 

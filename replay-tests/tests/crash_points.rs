@@ -60,7 +60,11 @@ async fn whole(play: &Play) -> Whole {
 /// What is left of a play that was cut at this size.
 async fn left(whole: &Whole, size: usize, tools: &Tools) -> World {
     let store = cut::prefix(&**whole.world.store(), ledger_id(), size).await;
-    whole.world.left(store.unwrap(), tools.copy()).await.unwrap()
+    whole
+        .world
+        .left(store.unwrap(), tools.copy())
+        .await
+        .unwrap()
 }
 
 fn is_executing(state: &RunState, call: CallId) -> bool {
@@ -74,21 +78,31 @@ fn assert_same_end(case: &str, end: &End, whole: &End, before: &RunState) {
     if end == whole {
         return;
     }
-    assert_eq!(end.outcome, None, "{case}: another end: {end:?}, not {whole:?}");
+    assert_eq!(
+        end.outcome, None,
+        "{case}: another end: {end:?}, not {whole:?}"
+    );
     let doubt = |call: &CallId| {
         let tool = before.call(*call).unwrap().tool().unwrap();
         let tells = tool.as_str() != "act" && end.values[0].as_deref() != Some("theirs");
         is_executing(before, *call) && !tells
     };
-    let doubts = end.phases.iter().filter(|(_, phase)| **phase == Phase::InDoubt);
+    let doubts = end
+        .phases
+        .iter()
+        .filter(|(_, phase)| **phase == Phase::InDoubt);
     let doubts: Vec<_> = doubts.map(|(call, _)| call).collect();
-    assert!(!doubts.is_empty() && doubts.into_iter().all(doubt), "{case}: {end:?}");
+    assert!(
+        !doubts.is_empty() && doubts.into_iter().all(doubt),
+        "{case}: {end:?}"
+    );
 }
 
 /// No call that changes something ran twice, counting from the very beginning.
 fn assert_once(case: &str, tools: &Tools, end: &End) {
     for call in end.phases.keys() {
-        let of_call = |ran: &Ran| matches!(ran, Ran::Executed(tool, of) if of == call && tool != "look");
+        let of_call =
+            |ran: &Ran| matches!(ran, Ran::Executed(tool, of) if of == call && tool != "look");
         let ran = tools.ran();
         let times = ran.iter().filter(|ran| of_call(ran)).count();
         assert!(times <= 1, "{case}: {call} ran {times} times: {ran:?}");
@@ -111,8 +125,13 @@ async fn assert_permitted(
         records[since..].iter().filter(|r| of(r.event())).count()
     };
     for ran in &world.tools.ran()[ran..] {
-        let Ran::Executed(_, call) = ran else { continue };
-        assert!(started(*call) > 0, "{case}: {call} ran without a durable start");
+        let Ran::Executed(_, call) = ran else {
+            continue;
+        };
+        assert!(
+            started(*call) > 0,
+            "{case}: {call} ran without a durable start"
+        );
         let known = before.call(*call);
         let asked = known.is_some_and(|known| known.requested().is_some());
         let granted = known.is_some_and(|known| known.grant().is_some());
@@ -130,12 +149,17 @@ async fn a_run_cut_after_any_record_does_what_the_prefix_permits_and_comes_to_th
     for play in plays() {
         let whole = whole(&play).await;
         for pair in whole.moments.windows(2) {
-            let [moment, after] = pair else { unreachable!() };
+            let [moment, after] = pair else {
+                unreachable!()
+            };
             for size in moment.size..=after.size {
                 let case = format!("{}, cut at {size}", play.name);
                 let mut world = left(&whole, size, &moment.tools).await;
                 let Ok(before) = world.state(whole.run).await else {
-                    assert_eq!(size, whole.moments[0].size, "{case}: the prefix does not fold");
+                    assert_eq!(
+                        size, whole.moments[0].size,
+                        "{case}: the prefix does not fold"
+                    );
                     continue;
                 };
                 assert_permitted(&play, &case, (&mut world, whole.run), &before).await;
@@ -204,10 +228,15 @@ fn assert_end_under_fault(case: &str, end: &End, whole: &End) {
     if end == whole {
         return;
     }
-    assert_eq!(end.outcome, None, "{case}: another end: {end:?}, not {whole:?}");
-    assert!(end.phases.values().any(|phase| *phase == Phase::InDoubt), "{case}: {end:?}");
-    let tells = whole.values[0].as_deref() != Some("theirs")
-        && whole.phases.len() != 4;
+    assert_eq!(
+        end.outcome, None,
+        "{case}: another end: {end:?}, not {whole:?}"
+    );
+    assert!(
+        end.phases.values().any(|phase| *phase == Phase::InDoubt),
+        "{case}: {end:?}"
+    );
+    let tells = whole.values[0].as_deref() != Some("theirs") && whole.phases.len() != 4;
     assert!(!tells, "{case}: a doubt where the tool tells: {end:?}");
 }
 
