@@ -5,7 +5,10 @@
 #![forbid(unsafe_code)]
 
 pub mod corpus;
+pub mod cut;
 pub mod facts;
+pub mod faulty_store;
+pub mod play;
 pub mod scenario;
 pub mod script;
 pub mod source_tree;

@@ -188,6 +188,26 @@ impl World {
         })
     }
 
+    /// What a crash leaves of this world: this store and these tools, with a new process.
+    pub async fn left(
+        &self,
+        store: Arc<dyn EventStore>,
+        tools: Arc<Tools>,
+    ) -> Result<Self, WorldError> {
+        let stop = Stop::default();
+        let engine = engine(&store, &self.clock, &self.stamps, (&tools, &stop)).await?;
+        Ok(Self {
+            store,
+            clock: self.clock.clone(),
+            tools,
+            stamps: self.stamps.clone(),
+            vanished: self.vanished.clone(),
+            stop,
+            models: self.models.clone(),
+            engine,
+        })
+    }
+
     /// The engine of the present process.
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -315,7 +335,11 @@ impl World {
         })
     }
 
+<<<<<<< HEAD
     /// Asks whoever drives to stop, until the next restart.
+=======
+    /// Asks whoever drives to stop; a new process is not asked any more.
+>>>>>>> wip-crash
     pub fn stop(&self) {
         self.stop.raise();
     }
@@ -469,6 +493,7 @@ async fn engine(
     let ledger = open(store, clock, stamps).await?;
     let outfit = Arc::new(SimOutfit(tools.clone()));
     let host = HostId::new(Uuid::from_u128(0x405));
+<<<<<<< HEAD
     Ok(Engine::new(
         ledger,
         outfit,
@@ -476,4 +501,8 @@ async fn engine(
         host,
         stop.clone(),
     ))
+=======
+    let stop = stop.clone();
+    Ok(Engine::new(ledger, outfit, clock.clone(), host, stop))
+>>>>>>> wip-crash
 }

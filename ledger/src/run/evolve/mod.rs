@@ -8,7 +8,8 @@ use super::call::{Call, Phase};
 use super::state::{Head, Reply, RunState, Segment, Turn};
 use crate::envelope::Envelope;
 use crate::event::{
-    Event, ModelCalled, ModelFailed, ModelReplied, RunFinished, RunStarted, SegmentEnded, SegmentStarted,
+    Event, ModelCalled, ModelFailed, ModelReplied, RunFinished, RunStarted, SegmentEnded,
+    SegmentStarted,
 };
 use crate::id::RunId;
 use crate::limits::PENDING_CALLS_MAX;
@@ -287,7 +288,9 @@ impl RunState {
 
     fn model_failed(&mut self, event: &ModelFailed, envelope: &Envelope) -> Evolved {
         self.settle_model(event.attempt, event.used)?;
-        self.turn = Turn::Failed { detail: envelope.blobs().get("detail").copied() };
+        self.turn = Turn::Failed {
+            detail: envelope.blobs().get("detail").copied(),
+        };
         Ok(())
     }
 
