@@ -335,11 +335,7 @@ impl World {
         })
     }
 
-<<<<<<< HEAD
-    /// Asks whoever drives to stop, until the next restart.
-=======
     /// Asks whoever drives to stop; a new process is not asked any more.
->>>>>>> wip-crash
     pub fn stop(&self) {
         self.stop.raise();
     }
@@ -493,16 +489,6 @@ async fn engine(
     let ledger = open(store, clock, stamps).await?;
     let outfit = Arc::new(SimOutfit(tools.clone()));
     let host = HostId::new(Uuid::from_u128(0x405));
-<<<<<<< HEAD
-    Ok(Engine::new(
-        ledger,
-        outfit,
-        clock.clone(),
-        host,
-        stop.clone(),
-    ))
-=======
     let stop = stop.clone();
     Ok(Engine::new(ledger, outfit, clock.clone(), host, stop))
->>>>>>> wip-crash
 }

@@ -6,14 +6,11 @@
     reason = "a test fails by a panic, in what it calls as well"
 )]
 
-<<<<<<< HEAD
 mod answer_coverage;
-mod decisions;
-mod gate_matrix;
-=======
 mod crash_points;
 mod crash_windows;
->>>>>>> wip-crash
+mod decisions;
+mod gate_matrix;
 mod pending_lock;
 mod tidy;
 mod worked_example;
