@@ -179,8 +179,8 @@ impl RunReport {
     }
 }
 
-/// The cap on which a run ended. A cap on tokens may be reached before it is spent: the next call of
-/// the model would have had no room, which no other cap can say.
+/// The cap on which a run ended. A cap on tokens may be reached before it is spent: the next call
+/// of the model would have had no room, which no other cap can say.
 fn cap(state: &RunState) -> Option<String> {
     if state.outcome() != Some(Outcome::Budget) {
         return None;
