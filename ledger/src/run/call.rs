@@ -55,6 +55,8 @@ pub enum Phase {
 pub struct Proposed {
     /// Where the record stands.
     pub version: Version,
+    /// The record's own digest.
+    pub record: Digest,
     /// The proposal digest.
     pub digest: Digest,
     /// The tool.
@@ -105,6 +107,8 @@ pub struct Requested {
 pub struct Grant {
     /// Where the record stands.
     pub version: Version,
+    /// The record's own digest.
+    pub record: Digest,
     /// Until when it must be started; a person's grant alone ends.
     pub expires_at: Option<Timestamp>,
 }

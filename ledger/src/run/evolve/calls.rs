@@ -122,6 +122,7 @@ impl RunState {
             .map_err(|_| "the proposal has no canonical form")?;
         call.proposed = Some(Proposed {
             version: envelope.version(),
+            record: envelope.digest(),
             digest,
             tool: event.tool.clone(),
             definition: event.definition,
@@ -218,6 +219,7 @@ impl RunState {
         let call = self.open_call(event.call(), &[phase])?;
         call.grant = Some(Grant {
             version,
+            record: envelope.digest(),
             expires_at,
         });
         call.note = envelope.blobs().get("note").copied();
