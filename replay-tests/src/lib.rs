@@ -6,6 +6,7 @@
 
 pub mod corpus;
 pub mod facts;
+pub mod history;
 pub mod scenario;
 pub mod script;
 pub mod source_tree;

@@ -9,6 +9,7 @@
 mod answer_coverage;
 mod decisions;
 mod gate_matrix;
+mod golden_runs;
 mod pending_lock;
 mod tidy;
 mod worked_example;
