@@ -68,11 +68,7 @@ pub fn given(facts: impl IntoIterator<Item = Fact>) -> Scenario {
         verdict: None,
     };
     for fact in facts {
-        scenario.at = scenario.at.plus_ms(fact.later_ms);
-        let decided = fact.build(scenario.state.as_ref());
-        if let Err(error) = scenario.add(decided) {
-            panic!("{error}, after:\n{}", scenario.listing());
-        }
+        scenario = scenario.and(fact);
     }
     scenario
 }
@@ -91,6 +87,22 @@ impl Scenario {
     /// The records so far.
     pub fn records(&self) -> &[Envelope] {
         &self.records
+    }
+
+    /// The story goes on with one more fact.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot follow.
+    #[must_use]
+    #[track_caller]
+    pub fn and(mut self, fact: Fact) -> Self {
+        self.at = self.at.plus_ms(fact.later_ms);
+        let decided = fact.build(self.state.as_ref());
+        if let Err(error) = self.add(decided) {
+            panic!("{error}, after:\n{}", self.listing());
+        }
+        self
     }
 
     /// The command comes so much later.

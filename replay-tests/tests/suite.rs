@@ -11,6 +11,7 @@ mod crash_points;
 mod crash_windows;
 mod decisions;
 mod gate_matrix;
+mod golden_runs;
 mod pending_lock;
 mod tidy;
 mod worked_example;
