@@ -45,12 +45,19 @@ impl Io {
         let utf8 = |(key, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((key.into_string().ok()?, value.into_string().ok()?))
         };
+        let mut env: BTreeMap<String, String> = std::env::vars_os().filter_map(utf8).collect();
+        // What the terminal says counts for more than what a shell may have exported.
+        if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
+            && size.ws_col > 0
+        {
+            env.insert(String::from("COLUMNS"), size.ws_col.to_string());
+        }
         Self {
             stdin: Box::new(std::io::stdin()),
             stdout: Box::new(std::io::stdout()),
             stderr: Box::new(std::io::stderr()),
             cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-            env: std::env::vars_os().filter_map(utf8).collect(),
+            env,
             stdout_is_terminal: std::io::stdout().is_terminal(),
             uid: rustix::process::getuid().as_raw(),
             signals: true,

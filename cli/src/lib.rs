@@ -9,6 +9,7 @@ pub mod error;
 pub mod exit;
 mod home;
 pub mod io;
+mod reading;
 mod tee;
 mod ui;
 mod wire;

@@ -198,6 +198,20 @@ impl<'a> Wiring<'a> {
         Ok((Arc::new(store), why.map(CommandError::from)))
     }
 
+    /// The folder for temporary files.
+    pub(crate) fn temporary(&mut self) -> PathBuf {
+        let named = self.printer.io().var("TMPDIR").map(PathBuf::from);
+        named.unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
+    /// How the program is called to look at this ledger once more.
+    pub(crate) fn program(&self) -> String {
+        match &self.global.home {
+            Some(home) => format!("placet --home {}", shell_word(&home.display().to_string())),
+            None => "placet".to_owned(),
+        }
+    }
+
     /// The folder of the head file of the ledger in the home.
     pub(crate) fn head_dir(&self) -> Result<PathBuf, CommandError> {
         let dir = self.home.dir.display();
@@ -306,5 +320,15 @@ async fn signalled() -> bool {
     } else {
         drop(tokio::signal::ctrl_c().await);
         true
+    }
+}
+
+/// A word that a shell reads as it is.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }

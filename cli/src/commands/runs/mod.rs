@@ -3,9 +3,11 @@
 mod answer;
 mod approve;
 mod cancel;
+mod list;
 mod reject;
 mod replay;
 mod resume;
+mod show;
 mod verdicts;
 
 use clap::Subcommand;
@@ -19,12 +21,15 @@ use placet_ledger::view::{Projection, RunList};
 use crate::commands::run::Attend;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
+use crate::reading;
 use crate::wire::run::RunReport;
 use crate::wiring::{Open, Wiring};
 
 /// What to do with runs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsVerb {
+    List(list::ListArgs),
+    Show(show::ShowArgs),
     Approve(approve::ApproveArgs),
     Reject(reject::RejectArgs),
     Answer(answer::AnswerArgs),
@@ -39,6 +44,8 @@ pub(crate) fn dispatch(
     wiring: &mut Wiring<'_>,
 ) -> Result<ExitStatus, CommandError> {
     match verb {
+        RunsVerb::List(args) => list::run(&args, wiring),
+        RunsVerb::Show(args) => show::run(&args, wiring),
         RunsVerb::Approve(args) => approve::run(&args, wiring),
         RunsVerb::Reject(args) => reject::run(&args, wiring),
         RunsVerb::Answer(args) => answer::run(&args, wiring),
@@ -104,5 +111,8 @@ pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result
     if wiring.printer.json() {
         return wiring.printer.value(&report);
     }
-    crate::ui::report::print(&mut wiring.printer, &report)
+    let runs = wiring.block_on(run_list(&**open.ledger.store()))?;
+    let look = reading::look(wiring);
+    let prefix = runs.shortest_prefix(run);
+    crate::ui::report::print(&mut wiring.printer, &report, &prefix, &look)
 }
