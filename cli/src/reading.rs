@@ -51,7 +51,9 @@ impl Reading {
         };
         if let Some(why) = why {
             let error = CommandError::from(why);
-            wiring.printer.warn(&format!("the ledger takes no writes: {}", error.message()));
+            wiring
+                .printer
+                .warn(&format!("the ledger takes no writes: {}", error.message()));
             for hint in &error.hints {
                 wiring.printer.warn(&format!("  hint: {hint}"));
             }

@@ -19,7 +19,11 @@ pub(crate) fn csv(header: &[&str], lines: impl IntoIterator<Item = Vec<String>>)
 
 fn cell(text: &str) -> String {
     let text = text::inline(text);
-    let prefix = if text.trim_start().starts_with(FORMULA) { "'" } else { "" };
+    let prefix = if text.trim_start().starts_with(FORMULA) {
+        "'"
+    } else {
+        ""
+    };
     format!("\"{prefix}{}\"", text.replace('"', "\"\""))
 }
 
@@ -29,7 +33,17 @@ mod tests {
 
     #[test]
     fn cells_are_quoted_and_formulas_are_text() {
-        let line = ["=1+1", "+1", "-1", "@a", " =1", "say \"hi\"", "a,b", "\tx\n", "a\u{202e}"];
+        let line = [
+            "=1+1",
+            "+1",
+            "-1",
+            "@a",
+            " =1",
+            "say \"hi\"",
+            "a,b",
+            "\tx\n",
+            "a\u{202e}",
+        ];
         let line = line.iter().map(ToString::to_string).collect();
         let expected = "\"a\"\r\n\"'=1+1\",\"'+1\",\"'-1\",\"'@a\",\"' =1\",\"say \"\"hi\"\"\",\
                         \"a,b\",\"\\tx\\n\",\"a\\u{202e}\"\r\n";

@@ -23,7 +23,10 @@ pub(crate) fn print(
         words(&mut out, "last text", said, look);
     }
     for call in &report.declined {
-        let tool = call.tool.as_deref().map_or("(unknown tool)".into(), text::marked);
+        let tool = call
+            .tool
+            .as_deref()
+            .map_or("(unknown tool)".into(), text::marked);
         let _ignored = writeln!(out, "  declined     {} {tool}: {}", call.call, call.why);
     }
     for call in &report.pending {

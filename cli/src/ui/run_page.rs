@@ -78,7 +78,11 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
     for declined in &facts.declined {
         let call = &declined.call;
         let tool = call.tool.as_deref().unwrap_or("(unknown tool)");
-        line(out, "declined", &format!("{} {tool}: {}", call.call, call.why));
+        line(
+            out,
+            "declined",
+            &format!("{} {tool}: {}", call.call, call.why),
+        );
         if let Some(note) = &declined.note {
             text::block(out, note, look.margin(Letters::Kept), |_| None);
         }
@@ -132,7 +136,7 @@ fn next(out: &mut String, facts: &ShownFacts, cards: &[Card], prefix: &str, look
         );
     } else if let Some(set) = &facts.set {
         out.push('\n');
-        out.push_str(&card::answers(prefix, set, look));
+        out.push_str(&card::answers(prefix, set, &card::approvals(cards), look));
     }
     if cards.iter().any(|card| card.kind == CardKind::InDoubt) {
         let _ignored = writeln!(

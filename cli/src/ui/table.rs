@@ -14,7 +14,10 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
         .collect();
     let mut out = String::new();
     for line in lines {
-        let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
+        let cells = line
+            .iter()
+            .zip(&widths)
+            .map(|(cell, &width)| format!("{cell:width$}"));
         let joined = cells.collect::<Vec<_>>().join("  ");
         out.push_str(joined.trim_end());
         out.push('\n');

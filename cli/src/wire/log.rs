@@ -67,7 +67,8 @@ impl EventOut {
             let text = std::str::from_utf8(bytes).ok().map(str::to_owned);
             let hex = text.is_none().then(|| hex(bytes));
             let media = blob.media;
-            out.content.insert(role.clone(), ContentOut { media, text, hex });
+            out.content
+                .insert(role.clone(), ContentOut { media, text, hex });
         }
         Ok(out)
     }
@@ -75,7 +76,9 @@ impl EventOut {
 
 /// Bytes as hex digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or('0');
+    let pairs = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    pairs.map(digit).collect()
 }
 
 /// What `audit show` says.

@@ -5,3 +5,4 @@ pub(crate) mod log;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod tools;
+pub(crate) mod verify;

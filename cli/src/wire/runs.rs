@@ -111,7 +111,10 @@ impl RunItem {
 fn waiting(state: &RunState) -> usize {
     let waits = |phase| matches!(phase, Phase::Pending | Phase::InDoubt);
     let ended = state.outcome().is_some();
-    state.batch().filter(|call| !ended && waits(call.phase())).count()
+    state
+        .batch()
+        .filter(|call| !ended && waits(call.phase()))
+        .count()
 }
 
 /// Whether something that is pending was not answered in time.
@@ -270,7 +273,9 @@ impl ShownFacts {
             let value: serde_json::Value = serde_json::from_str(&json).ok()?;
             value.get("path")?.as_str().map(str::to_owned)
         });
-        let notes = state.calls().filter(|call| call.phase() == Phase::Closed(Close::Denied));
+        let notes = state
+            .calls()
+            .filter(|call| call.phase() == Phase::Closed(Close::Denied));
         let notes: std::collections::BTreeMap<String, String> = notes
             .filter_map(|call| {
                 let note = contents.text(&call.note()?.commitment)?;

@@ -24,7 +24,7 @@ use crate::wiring::Wiring;
 ///
 /// Every filter must be met. Those by tool and by tier find every record about such a call.
 ///
-/// Example: placet audit log --verdict granted --tool write_file --since 7d
+/// Example: placet audit log --verdict granted --tool rm --since 7d
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
     /// Records of this run, by the first digits of its id
@@ -79,6 +79,7 @@ enum Verdict {
 
 /// A tier that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[expect(clippy::enum_variant_names, reason = "they are the words of the tiers")]
 enum Risk {
     /// It reads.
     ReadOnly,
@@ -97,7 +98,10 @@ pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
     let run = args.run.as_deref().map(|prefix| runs.find(prefix));
     let run = run.transpose()?.map(|entry| entry.run().stream());
     let now = reading::now();
-    let (since, until) = (args.since.map(|at| at.at(now)), args.until.map(|at| at.at(now)));
+    let (since, until) = (
+        args.since.map(|at| at.at(now)),
+        args.until.map(|at| at.at(now)),
+    );
     let mut calls = Calls::default();
     let mut found = Vec::new();
     wiring.block_on(reading.each(|recorded| {
@@ -119,7 +123,10 @@ pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
     }
     let rows: Vec<Row> = found.iter().map(row).collect();
     if args.csv {
-        let lines = rows.iter().zip(&found).map(|(row, recorded)| cells(row, recorded));
+        let lines = rows
+            .iter()
+            .zip(&found)
+            .map(|(row, recorded)| cells(row, recorded));
         wiring.printer.data(&csv::csv(&COLUMNS, lines))?;
     } else if rows.is_empty() {
         wiring.printer.note("no record meets that");
@@ -204,13 +211,19 @@ fn meets(args: &LogArgs, recorded: &Recorded, calls: &Calls) -> bool {
     let about = calls.of(recorded, row.call);
     let tool = about.and_then(|about| about.tool.as_ref());
     let judged = |risk: Risk| {
-        let tiers = about.map(|about| about.tiers.as_slice()).unwrap_or_default();
+        let tiers = about
+            .map(|about| about.tiers.as_slice())
+            .unwrap_or_default();
         tiers.iter().any(|tier| tier_of(*tier) == risk)
     };
-    args.r#type.as_deref().is_none_or(|wanted| wanted == event.name())
+    args.r#type
+        .as_deref()
+        .is_none_or(|wanted| wanted == event.name())
         && args.tool.as_ref().is_none_or(|wanted| tool == Some(wanted))
         && args.risk.is_none_or(judged)
-        && args.verdict.is_none_or(|wanted| verdict(event) == Some(wanted))
+        && args
+            .verdict
+            .is_none_or(|wanted| verdict(event) == Some(wanted))
         && args
             .approver
             .as_ref()

@@ -82,7 +82,10 @@ pub(crate) fn run(args: &ListArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
         let agent = state.map(|state| state.started().agent.as_str());
         let begun = state.map(RunState::started_at);
         args.state.is_none_or(|wanted| wanted == State::of(state))
-            && args.agent.as_deref().is_none_or(|wanted| agent == Some(wanted))
+            && args
+                .agent
+                .as_deref()
+                .is_none_or(|wanted| agent == Some(wanted))
             && since.is_none_or(|since| begun.is_some_and(|at| at >= since))
     };
     let finished_too = args.all || args.state == Some(State::Finished);
@@ -108,7 +111,9 @@ pub(crate) fn run(args: &ListArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
     }
     if hidden > 0 {
         let are = if hidden == 1 { "run is" } else { "runs are" };
-        wiring.printer.note(&format!("{hidden} finished {are} hidden; --all shows them"));
+        wiring
+            .printer
+            .note(&format!("{hidden} finished {are} hidden; --all shows them"));
     } else if shown.is_empty() {
         wiring.printer.note("there are no such runs");
     }

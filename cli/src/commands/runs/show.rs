@@ -12,8 +12,8 @@ use crate::exit::ExitStatus;
 use crate::reading::{self, Reading};
 use crate::ui::{run_page, timeline};
 use crate::wire::approval::CardOut;
-use crate::wire::runs::{EventRow, QuarantineOut, RunShow, ShownFacts};
 use crate::wire::run::state_word;
+use crate::wire::runs::{EventRow, QuarantineOut, RunShow, ShownFacts};
 use crate::wiring::Wiring;
 
 /// Show a run: what waits with arguments and diff, its timeline, what is left of its budget
@@ -34,8 +34,13 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
     let records = wiring.block_on(reading.stream(entry.run().stream()))?;
     let rows: Vec<_> = records.iter().map(row).collect();
     let contents = wiring.block_on(contents(&reading, entry));
-    let cards = entry.state().map_or_else(Vec::new, |state| cards(state, &contents));
-    let out = cards.iter().cloned().map(|card| CardOut::of(card, look.now));
+    let cards = entry
+        .state()
+        .map_or_else(Vec::new, |state| cards(state, &contents));
+    let out = cards
+        .iter()
+        .cloned()
+        .map(|card| CardOut::of(card, look.now));
     let out = out.collect();
     let show = RunShow {
         run: entry.run(),
@@ -68,7 +73,9 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
 
 fn cards(state: &RunState, contents: &Contents) -> Vec<Card> {
     let calls = state.batch();
-    calls.filter_map(|call| Card::of(state, call, contents)).collect()
+    calls
+        .filter_map(|call| Card::of(state, call, contents))
+        .collect()
 }
 
 /// What the page shows of a run's contents.

@@ -39,9 +39,8 @@ pub(crate) fn dispatch(
 fn registry(wiring: &mut Wiring<'_>) -> Result<Registry, CommandError> {
     let temporary = wiring.temporary();
     let scratch = Scratch::make_in(&temporary)?;
-    let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-        CommandError::new(Kind::Failed, error)
-    };
+    let failed =
+        |error: Box<dyn std::error::Error + Send + Sync>| CommandError::new(Kind::Failed, error);
     let workspace = Workspace::open(scratch.dir(), ClosedSet::new())
         .map_err(|error| failed(Box::new(error)))?;
     let mut registry = Registry::new();

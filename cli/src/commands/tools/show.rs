@@ -17,7 +17,7 @@ use crate::wiring::Wiring;
 
 /// Show one tool: tier, description, schema, digest of its definition
 ///
-/// Example: placet tools show write_file
+/// Example: placet tools show rm
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// The tool

@@ -26,11 +26,7 @@ fn read(shown: &str) -> String {
                 out.push(char::from(u8::from_str_radix(&digits, 16).unwrap()));
             }
             'u' => {
-                let digits: String = rest
-                    .by_ref()
-                    .skip(1)
-                    .take_while(|&c| c != '}')
-                    .collect();
+                let digits: String = rest.by_ref().skip(1).take_while(|&c| c != '}').collect();
                 let number = u32::from_str_radix(&digits, 16).unwrap();
                 out.push(char::from_u32(number).unwrap());
             }
@@ -72,7 +68,11 @@ fn check(text: &str) {
         let inner = shown.strip_prefix('"').filter(|_| shown.ends_with('"'));
         let back = read(&shown);
         let quoted = inner.is_some() && back != text;
-        let back = if quoted { &back[1..back.len() - 1] } else { &back };
+        let back = if quoted {
+            &back[1..back.len() - 1]
+        } else {
+            &back
+        };
         assert_eq!(back, text);
     }
     assert!(marked(text).bytes().all(|b| (b' '..=b'~').contains(&b)));
@@ -98,7 +98,9 @@ fn check(text: &str) {
 fn hostile_texts_are_shown_whole_and_harmless() {
     let texts = hostile();
     assert!(texts.len() >= 100, "{} texts", texts.len());
-    texts.iter().for_each(|text| check(text));
+    for text in &texts {
+        check(text);
+    }
 }
 
 #[test]
@@ -122,12 +124,21 @@ fn every_character_is_shown_or_escaped() {
 #[test]
 fn letters_stay_and_what_hides_does_not() {
     assert_eq!(inline("caf\u{e9} \u{4f60}"), "caf\u{e9} \u{4f60}");
-    assert_eq!(marked("caf\u{e9}"), "caf\\u{e9}".replace("\\u{e9}", "\\xe9"));
+    assert_eq!(
+        marked("caf\u{e9}"),
+        "caf\\u{e9}".replace("\\u{e9}", "\\xe9")
+    );
     assert_eq!(marked("\u{430}dmin"), "\\u{430}dmin");
     assert_eq!(inline("a\u{202e}b\u{1b}[2J"), "a\\u{202e}b\\x1b[2J");
     assert_eq!(inline("a\\x1b"), "a\\\\x1b");
-    assert_eq!(quoted("say \"hi\"\n", Letters::Kept), "\"say \\\"hi\\\"\\n\"");
-    assert_eq!(inline("\u{301}e\u{301}\u{302}\u{303}"), "\\u{301}e\u{301}\u{302}\\u{303}");
+    assert_eq!(
+        quoted("say \"hi\"\n", Letters::Kept),
+        "\"say \\\"hi\\\"\\n\""
+    );
+    assert_eq!(
+        inline("\u{301}e\u{301}\u{302}\u{303}"),
+        "\\u{301}e\u{301}\u{302}\\u{303}"
+    );
 }
 
 #[test]
@@ -147,7 +158,10 @@ fn what_is_left_out_is_counted() {
     assert_eq!(head("a\nb\n", 5, 100), ("a\nb\n", None));
     let (shown, note) = head("a\nb\nc\nd", 2, 100);
     assert_eq!(shown, "a\nb");
-    assert_eq!(note.unwrap(), "2 more lines, 3 bytes left out: --json has all of it");
+    assert_eq!(
+        note.unwrap(),
+        "2 more lines, 3 bytes left out: --json has all of it"
+    );
     let (shown, note) = head("abcdef", 2, 3);
     assert_eq!((shown, note.is_some()), ("abc", true));
 }

@@ -8,6 +8,7 @@ mod tests;
 use std::fmt::Write;
 
 use placet_ledger::containment::Containment;
+use placet_ledger::id::CallId;
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, CardKind};
 use serde_json::Value;
@@ -96,20 +97,37 @@ pub(crate) fn card(card: &Card, prefix: &str, look: &Look) -> String {
     out
 }
 
-/// The command lines that answer all that is pending in a run.
-pub(crate) fn answers(prefix: &str, set: &str, look: &Look) -> String {
+/// The command lines that answer all that is pending in a run, which are `calls`.
+pub(crate) fn answers(prefix: &str, set: &str, calls: &[CallId], look: &Look) -> String {
     let program = &look.program;
-    format!(
+    let mut out = format!(
         "set code {set}: it stands for every request of {prefix} above\n  \
          {program} runs approve {prefix} --set {set}\n  \
-         {program} runs reject {prefix} --set {set} --note \"why\"\n  \
-         {program} runs approve {prefix} c1 --reject c2 --set {set} --note \"why\"    \
-         (name every call)\n"
-    )
+         {program} runs reject {prefix} --set {set} --note \"why\"\n"
+    );
+    if let [first @ .., last] = calls
+        && !first.is_empty()
+    {
+        let first: Vec<_> = first.iter().map(CallId::to_string).collect();
+        let _ignored = writeln!(
+            out,
+            "  {program} runs approve {prefix} {} --reject {last} --set {set} --note \"why\"",
+            first.join(" ")
+        );
+    }
+    out
+}
+
+/// The approvals among the cards of one run.
+pub(crate) fn approvals<'a>(cards: impl IntoIterator<Item = &'a Card>) -> Vec<CallId> {
+    let asks = cards
+        .into_iter()
+        .filter(|card| card.kind == CardKind::Approval);
+    asks.map(|card| card.call).collect()
 }
 
 fn line(out: &mut String, name: &str, value: &str) {
-    let written = format!("  {name:<12} {value}");
+    let written = format!("  {name:<14} {value}");
     out.push_str(written.trim_end());
     out.push('\n');
 }
@@ -117,7 +135,9 @@ fn line(out: &mut String, name: &str, value: &str) {
 fn facts(out: &mut String, card: &Card, look: &Look) {
     if let Some(tier) = card.tier {
         let rule = card.rule.as_ref().map(|rule| text::marked(rule.as_str()));
-        let rule = rule.map(|rule| format!(", asked by {rule}")).unwrap_or_default();
+        let rule = rule
+            .map(|rule| format!(", asked by {rule}"))
+            .unwrap_or_default();
         line(out, "tier", &format!("{tier}{rule}"));
     }
     line(out, "containment", containment(card.containment));
@@ -141,13 +161,21 @@ fn warnings(out: &mut String, card: &Card, look: &Look) {
         line(out, "depends on", &value);
     }
     for denied in &card.denied_before {
-        line(out, "denied before", &format!("{} on the same target", denied.call));
+        line(
+            out,
+            "denied before",
+            &format!("{} on the same target", denied.call),
+        );
         if let Some(note) = &denied.note {
             text::block(out, note, look.margin(Letters::Kept), |_| None);
         }
     }
     if !card.unreadable.is_empty() {
-        let parts: Vec<_> = card.unreadable.iter().map(|part| text::marked(part)).collect();
+        let parts: Vec<_> = card
+            .unreadable
+            .iter()
+            .map(|part| text::marked(part))
+            .collect();
         let value = format!("{}: do not approve what you cannot see", parts.join(", "));
         line(out, "unreadable", &value);
     }
@@ -189,7 +217,7 @@ fn argument(out: &mut String, name: &str, value: &Value, look: &Look) {
         Value::String(text) => Some(text::quoted(text, letters)),
         other => Some(text::marked(&other.to_string())),
     };
-    let name = text::marked(name);
+    let name = argument_name(name);
     let room = look.width.saturating_sub(name.len().saturating_add(8));
     match (shown.filter(|shown| shown.len() <= room), value) {
         (Some(shown), _) => {
@@ -203,6 +231,16 @@ fn argument(out: &mut String, name: &str, value: &Value, look: &Look) {
             let _ignored = writeln!(out, "    {name}");
             text::block(out, &other.to_string(), look.margin(letters), |_| None);
         }
+    }
+}
+
+/// The name of an argument; in quotes where it is no plain word, so that it draws no margin.
+fn argument_name(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        text::quoted(name, Letters::Marked)
     }
 }
 

@@ -127,7 +127,11 @@ impl Shower {
             self.marks = usize::MAX;
         } else {
             shown.push(c);
-            self.marks = if mark { self.marks.saturating_add(1) } else { 0 };
+            self.marks = if mark {
+                self.marks.saturating_add(1)
+            } else {
+                0
+            };
         }
         shown
     }
@@ -171,14 +175,14 @@ pub(crate) fn sentence(text: &str) -> String {
 pub(crate) fn json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        // Beyond ASCII there is text inside of strings alone.
-        if c.is_ascii() || !is_hidden(c) {
-            out.push(c);
-        } else {
+        // What is hidden stands inside of strings alone: JSON on one line has no line ends.
+        if is_hidden(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 let _ignored = write!(out, "\\u{unit:04x}");
             }
+        } else {
+            out.push(c);
         }
     }
     out
@@ -245,7 +249,7 @@ pub(crate) fn block(
     }
 }
 
-/// One line of text as rows of the screen.
+/// One line of text as rows of the screen, broken before a space where one is near.
 fn rows(line: &str, letters: Letters, room: usize) -> Vec<String> {
     let mut shower = Shower::new(letters, false);
     let (mut rows, mut row, mut used) = (Vec::new(), String::new(), 0_usize);
@@ -259,8 +263,11 @@ fn rows(line: &str, letters: Letters, room: usize) -> Vec<String> {
         };
         let columns = columns_of(&piece);
         if used.saturating_add(columns) > room {
-            rows.push(std::mem::take(&mut row));
-            used = 0;
+            // The space goes to the next row, where it is seen.
+            let space = row.rfind(' ').filter(|at| *at > row.len() / 2);
+            let next = space.map_or_else(String::new, |at| row.split_off(at));
+            used = columns_of(&next);
+            rows.push(std::mem::replace(&mut row, next));
         }
         used = used.saturating_add(columns);
         row.push_str(&piece);
