@@ -24,7 +24,7 @@ use crate::args::GlobalArgs;
 use crate::config::{self, Config};
 use crate::error::{CommandError, Kind};
 use crate::home::Home;
-use crate::ui::Printer;
+use crate::ui::{Printer, text};
 
 /// The format of stores that this release writes.
 const STORE_FORMAT: u32 = 1;
@@ -158,7 +158,10 @@ impl<'a> Wiring<'a> {
     /// How the program is called to look at this ledger once more.
     pub(crate) fn program(&self) -> String {
         match &self.global.home {
-            Some(home) => format!("placet --home {}", shell_word(&home.display().to_string())),
+            Some(home) => format!(
+                "placet --home {}",
+                shell_word(&text::sentence(&home.display().to_string()))
+            ),
             None => "placet".to_owned(),
         }
     }

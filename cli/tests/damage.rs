@@ -55,7 +55,7 @@ fn a_ledger_behind_its_head_is_read_and_says_why_it_takes_no_writes() {
         assert!(shown.stderr.contains("takes no writes"));
     }
     insta::assert_snapshot!(world.show(&["audit", "verify"]), @r"
-    NOT OK: 1 findings, the first bad position is #14
+    NOT OK: 1 finding, the first bad position is #14
       #14 head_ahead: 27 records were acknowledged, 14 are there
       size       14 records
       root       <digest>
@@ -74,7 +74,7 @@ fn a_missing_head_or_key_file_is_a_finding() {
     let state = world.path("state/placet");
     fs::rename(&state, world.path("state/elsewhere")).unwrap();
     insta::assert_snapshot!(world.show(&["audit", "verify"]), @r"
-    NOT OK: 1 findings
+    NOT OK: 1 finding
       head_missing: the head file of the store is missing
       size       14 records
       root       <digest>
@@ -171,7 +171,7 @@ fn a_run_that_does_not_fold_is_shown_and_says_so() {
     assert!(shown.ends_with("-- exit 6 --"), "{shown}");
     assert_eq!(world.call(&["audit", "export", "--run", run]).code, 0);
     insta::assert_snapshot!(world.show(&["audit", "verify"]), @r"
-    NOT OK: 1 findings, the first bad position is #14
+    NOT OK: 1 finding, the first bad position is #14
       #14 <run1>@12 event_illegal: run.parked at version 12 cannot follow: the run does not wait for exactly these calls
       size       15 records
       root       <digest>

@@ -1,5 +1,7 @@
 //! What people can get wrong: what, where, and what to do.
 
+use placet_ledger::store::sled::SledStore;
+
 use crate::support::World;
 
 #[test]
@@ -43,11 +45,13 @@ fn an_unknown_run_is_named() {
     insta::assert_snapshot!(world.show(&["runs", "show", "b3e"]), @r#"
     -- stderr --
     error: expected the first 6 or more hex digits of a run's id, found "b3e"
+      hint: placet runs list names the runs
     -- exit 64 --
     "#);
     insta::assert_snapshot!(world.show(&["runs", "show", "../../etc\u{1b}[2J"]), @r#"
     -- stderr --
     error: expected the first 6 or more hex digits of a run's id, found "../../etc\u{1b}[2J"
+      hint: placet runs list names the runs
     -- exit 64 --
     "#);
     let shown = world.call(&["runs", "show", &near]);
@@ -150,6 +154,26 @@ fn unknown_words_are_answered_with_the_known_ones() {
 }
 
 #[test]
+fn a_ledger_in_use_names_who_has_it() {
+    let world = World::parked();
+    let home = world.path("data/placet");
+    let ledger = SledStore::ledger_at(&home).unwrap();
+    let head_dir = world.path("state/placet").join(ledger.to_string());
+    let store = SledStore::open(&home, &head_dir).unwrap();
+    let pid = format!("process {}", std::process::id());
+    let shown = world.show(&["runs", "list"]).replace(&pid, "process <pid>");
+    insta::assert_snapshot!(shown, @r"
+    -- stderr --
+    error: the store is in use by process <pid>
+      hint: one process at a time holds a ledger; try again when it is done
+    -- exit 5 --
+    ");
+    assert_eq!(world.call(&["audit", "verify"]).code, 5);
+    drop(store);
+    assert_eq!(world.call(&["runs", "list"]).code, 0);
+}
+
+#[test]
 fn an_export_that_is_not_there_is_named() {
     let world = World::new();
     insta::assert_snapshot!(world.show(&["audit", "verify", "none.jsonl"]), @r"
@@ -162,6 +186,7 @@ fn an_export_that_is_not_there_is_named() {
     insta::assert_snapshot!(world.show(&["audit", "export", "--out", "no/such/file"]), @r"
     -- stderr --
     error: cannot write <dir>/no/such/file: No such file or directory (os error 2)
+      hint: --out names a new file in a folder that exists
     -- exit 1 --
     ");
 }

@@ -56,7 +56,10 @@ fn page(cards: &[Card], runs: &RunList, look: &Look) -> String {
         let prefix = runs.shortest_prefix(one.run);
         parts.push(card::card(one, &prefix, look));
         let of_run = || cards.iter().filter(|card| card.run == one.run);
-        let set = of_run().find_map(|card| card.set.as_deref());
+        let late = of_run().any(|card| card::is_expired(card, look));
+        let set = of_run()
+            .find_map(|card| card.set.as_deref())
+            .filter(|_| !late);
         if let Some(set) = set.filter(|_| last.get(&one.run) == Some(&index)) {
             parts.push(card::answers(
                 &prefix,

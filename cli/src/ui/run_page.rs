@@ -84,7 +84,7 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
             &format!("{} {tool}: {}", call.call, call.why),
         );
         if let Some(note) = &declined.note {
-            text::block(out, note, look.margin(Letters::Kept), |_| None);
+            text::block(out, note, look.margin(Letters::Kept));
         }
     }
 }
@@ -93,7 +93,7 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
 pub(super) fn words(out: &mut String, name: &str, shown: &str, look: &Look) {
     let _ignored = writeln!(out, "  {name}");
     let (shown, left) = text::head(shown, LINES_MAX, BYTES_MAX);
-    text::block(out, shown, look.margin(Letters::Kept), |_| None);
+    text::block(out, shown, look.margin(Letters::Kept));
     if let Some(left) = left {
         let _ignored = writeln!(out, "    ({left})");
     }

@@ -115,6 +115,7 @@ fn to_file(
                     .hint("an export overwrites nothing: name a new file")
             } else {
                 CommandError::new(Kind::Failed, format!("cannot write {shown}: {error}"))
+                    .hint("--out names a new file in a folder that exists")
             }
         })?;
     let mut out = BufWriter::new(file);

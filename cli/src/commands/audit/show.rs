@@ -195,12 +195,12 @@ fn page(recorded: &Recorded, contents: &Contents, checks: &[Check], look: &Look)
     let mut out = look.title(&title);
     let _ignored = writeln!(
         out,
-        "\n  digest       {}\n  prev         {}\n  record",
+        "\n  digest       {}\n  prev         {}\n  record\n    {}",
         envelope.digest(),
-        envelope.header().prev
+        envelope.header().prev,
+        // In one piece, to be copied: nothing in it is anybody's text.
+        text::marked(&String::from_utf8_lossy(envelope.bytes())),
     );
-    let record = String::from_utf8_lossy(envelope.bytes());
-    text::block(&mut out, &record, look.margin(Letters::Marked), |_| None);
     for (role, blob) in envelope.blobs() {
         content(&mut out, role, blob, contents, look);
     }
@@ -231,9 +231,9 @@ fn content(out: &mut String, role: &str, blob: &Blob, contents: &Contents, look:
     };
     let _ignored = writeln!(out, "  {role}");
     if let Ok(shown) = std::str::from_utf8(bytes) {
-        text::block(out, shown, look.margin(Letters::Kept), |_| None);
+        text::block(out, shown, look.margin(Letters::Kept));
     } else {
         let _ignored = writeln!(out, "    not text; in hex:");
-        text::block(out, &hex(bytes), look.margin(Letters::Kept), |_| None);
+        text::block(out, &hex(bytes), look.margin(Letters::Kept));
     }
 }

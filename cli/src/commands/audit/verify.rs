@@ -173,7 +173,10 @@ fn of_file(path: &Path) -> Result<Verified, CommandError> {
 
 fn page(verified: &Verified, what: &str) -> String {
     let mut out = String::new();
-    let found = verified.findings.len();
+    let found = match verified.findings.len() {
+        1 => "1 finding".to_owned(),
+        count => format!("{count} findings"),
+    };
     let first = verified
         .findings
         .iter()
@@ -183,10 +186,10 @@ fn page(verified: &Verified, what: &str) -> String {
         (false, Some(position)) => {
             writeln!(
                 out,
-                "NOT OK: {found} findings, the first bad position is #{position}"
+                "NOT OK: {found}, the first bad position is #{position}"
             )
         }
-        (false, None) => writeln!(out, "NOT OK: {found} findings"),
+        (false, None) => writeln!(out, "NOT OK: {found}"),
     };
     for finding in &verified.findings {
         let place = finding.position.map(|position| format!("#{position} "));

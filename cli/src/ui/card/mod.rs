@@ -13,7 +13,7 @@ use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, CardKind};
 use serde_json::Value;
 
-use super::text::{self, Letters, Margin};
+use super::text::{self, Letters, Margin, Paint};
 use super::timeline::time;
 
 /// Arguments that hold text for people or files; every other one may name something, so that
@@ -82,14 +82,11 @@ pub(crate) fn card(card: &Card, prefix: &str, look: &Look) -> String {
     }
     if let Some(message) = &card.message {
         line(&mut out, "message", "");
-        text::block(&mut out, message, look.margin(Letters::Kept), |_| None);
+        text::block(&mut out, message, look.margin(Letters::Marked));
     }
     if let Some(preview) = &card.preview {
         line(&mut out, "diff", "");
-        let color = look.color;
-        text::block(&mut out, preview, look.margin(Letters::Kept), |line| {
-            paint(line).filter(|_| color)
-        });
+        diff(&mut out, preview, look);
     }
     if let Some(request) = &card.request {
         line(&mut out, "request", &request.to_string());
@@ -118,6 +115,11 @@ pub(crate) fn answers(prefix: &str, set: &str, calls: &[CallId], look: &Look) ->
     out
 }
 
+/// Whether an answer to this card is too late.
+pub(crate) fn is_expired(card: &Card, look: &Look) -> bool {
+    card.kind == CardKind::Approval && card.expires_at.is_some_and(|at| look.now >= at)
+}
+
 /// The approvals among the cards of one run.
 pub(crate) fn approvals<'a>(cards: impl IntoIterator<Item = &'a Card>) -> Vec<CallId> {
     let asks = cards
@@ -141,7 +143,8 @@ fn facts(out: &mut String, card: &Card, look: &Look) {
         line(out, "tier", &format!("{tier}{rule}"));
     }
     line(out, "containment", containment(card.containment));
-    if let Some(expires) = card.expires_at {
+    let asks = card.kind == CardKind::Approval;
+    if let Some(expires) = card.expires_at.filter(|_| asks) {
         let left = if look.now >= expires {
             "expired: an answer is too late".to_owned()
         } else {
@@ -149,7 +152,7 @@ fn facts(out: &mut String, card: &Card, look: &Look) {
         };
         line(out, "expires", &format!("{} ({left})", time(expires)));
     }
-    if let Some(quorum) = card.quorum {
+    if let Some(quorum) = card.quorum.filter(|_| asks) {
         let value = format!("{} of {} approvals", quorum.have, quorum.need);
         line(out, "quorum", &value);
     }
@@ -167,7 +170,7 @@ fn warnings(out: &mut String, card: &Card, look: &Look) {
             &format!("{} on the same target", denied.call),
         );
         if let Some(note) = &denied.note {
-            text::block(out, note, look.margin(Letters::Kept), |_| None);
+            text::block(out, note, look.margin(Letters::Kept));
         }
     }
     if !card.unreadable.is_empty() {
@@ -201,7 +204,7 @@ fn arguments(out: &mut String, name: &str, value: &Value, look: &Look) {
         }
         other => {
             let json = other.to_string();
-            text::block(out, &json, look.margin(Letters::Marked), |_| None);
+            text::block(out, &json, look.margin(Letters::Marked));
         }
     }
 }
@@ -225,11 +228,11 @@ fn argument(out: &mut String, name: &str, value: &Value, look: &Look) {
         }
         (None, Value::String(text)) => {
             let _ignored = writeln!(out, "    {name}");
-            text::block(out, text, look.margin(letters), |_| None);
+            text::block(out, text, look.margin(letters));
         }
         (None, other) => {
             let _ignored = writeln!(out, "    {name}");
-            text::block(out, &other.to_string(), look.margin(letters), |_| None);
+            text::block(out, &other.to_string(), look.margin(letters));
         }
     }
 }
@@ -244,15 +247,22 @@ fn argument_name(name: &str) -> String {
     }
 }
 
-/// The colour of a line of a diff.
-fn paint(line: &str) -> Option<(&'static str, &'static str)> {
-    let code = match line.chars().next()? {
-        '+' => GREEN,
-        '-' => RED,
-        '@' => CYAN,
-        _ => return None,
-    };
-    Some((code, PLAIN))
+/// A diff; above its first hunk it names files.
+fn diff(out: &mut String, preview: &str, look: &Look) {
+    let mut letters = Letters::Marked;
+    text::painted(out, preview, look.margin(letters), |line| {
+        if line.starts_with("@@") {
+            letters = Letters::Kept;
+        }
+        let color = match line.chars().next() {
+            Some('+') => Some((GREEN, PLAIN)),
+            Some('-') => Some((RED, PLAIN)),
+            Some('@') => Some((CYAN, PLAIN)),
+            Some(_) | None => None,
+        };
+        let color = color.filter(|_| look.color);
+        Paint { letters, color }
+    });
 }
 
 /// A span of time in its largest unit, rounded down.

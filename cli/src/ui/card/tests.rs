@@ -134,6 +134,23 @@ fn only_a_diff_and_the_title_have_colour() {
 }
 
 #[test]
+fn letters_beyond_ascii_are_marked_in_paths_and_kept_in_text() {
+    let preview = "--- a/caf\u{e9}\n+++ b/caf\u{e9}\n@@ -1 +1 @@\n-caf\u{e9}\n";
+    let named = Card {
+        arguments: Some(json!({"content": "caf\u{e9}", "path": "caf\u{e9}"})),
+        message: Some("Write caf\u{e9}.".into()),
+        preview: Some(preview.into()),
+        ..sample()
+    };
+    let shown = card(&named, "b3e41f", &look(false));
+    assert!(shown.contains("content \"caf\u{e9}\""));
+    assert!(shown.contains("path \"caf\\xe9\""));
+    assert!(shown.contains("| Write caf\\xe9.\n"));
+    assert!(shown.contains("| --- a/caf\\xe9\n    | +++ b/caf\\xe9\n"));
+    assert!(shown.contains("| -caf\u{e9}\n"));
+}
+
+#[test]
 fn no_text_of_an_agent_reaches_the_screen_as_it_is_or_without_a_margin() {
     let fixture = include_str!("../../../tests/fixtures/hostile.json");
     let texts: Vec<String> = serde_json::from_str(fixture).unwrap();

@@ -222,13 +222,28 @@ fn columns_of(piece: &str) -> usize {
         .fold(0, usize::saturating_add)
 }
 
-/// Lines behind a margin. `paint` gives the colour of a line of the text, as the codes that begin
-/// and end it.
-pub(crate) fn block(
+/// How one line of a block is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint {
+    /// How its letters are written.
+    pub(crate) letters: Letters,
+    /// The codes that begin and end its colour.
+    pub(crate) color: Option<(&'static str, &'static str)>,
+}
+
+/// Lines behind a margin.
+pub(crate) fn block(out: &mut String, text: &str, margin: Margin) {
+    let letters = margin.letters;
+    let color = None;
+    painted(out, text, margin, |_| Paint { letters, color });
+}
+
+/// Lines behind a margin; `paint` is asked for each line of the text, in order.
+pub(crate) fn painted(
     out: &mut String,
     text: &str,
     margin: Margin,
-    paint: impl Fn(&str) -> Option<(&'static str, &'static str)>,
+    mut paint: impl FnMut(&str) -> Paint,
 ) {
     // Both "| " and the column in which a terminal waits to break the row.
     let room = margin
@@ -236,8 +251,9 @@ pub(crate) fn block(
         .saturating_sub(margin.indent.saturating_add(3))
         .max(20);
     for line in text.split('\n') {
-        let (begin, end) = paint(line).unwrap_or_default();
-        for (index, row) in rows(line, margin.letters, room).into_iter().enumerate() {
+        let Paint { letters, color } = paint(line);
+        let (begin, end) = color.unwrap_or_default();
+        for (index, row) in rows(line, letters, room).into_iter().enumerate() {
             let bar = if index == 0 { '|' } else { '>' };
             let indent = margin.indent;
             let _ignored = if row.is_empty() {

@@ -58,7 +58,7 @@ fn as_block(text: &str, letters: Letters) -> String {
         letters,
     };
     let mut out = String::new();
-    block(&mut out, text, margin, |_| None);
+    block(&mut out, text, margin);
     out
 }
 
