@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use placet_engine::stop::Stop;
 
@@ -27,6 +29,10 @@ pub struct Io {
     pub signals: bool,
     /// The wish to stop.
     pub stop: Stop,
+    /// Whether that wish was a signal to terminate, not Ctrl-C.
+    pub terminated: Arc<AtomicBool>,
+    /// The file of the running program, which no tool may touch.
+    pub program: Option<PathBuf>,
 }
 
 impl Io {
@@ -56,6 +62,8 @@ impl Io {
             uid: rustix::process::getuid().as_raw(),
             signals: true,
             stop: Stop::default(),
+            terminated: Arc::default(),
+            program: std::env::current_exe().ok(),
         }
     }
 

@@ -397,11 +397,7 @@ fn a_changed_export_names_its_first_bad_position() {
     -- stderr --
     -- exit 6 --
     ");
-    let cut: String = whole
-        .lines()
-        .take(5)
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let cut: String = whole.split_inclusive('\n').take(5).collect();
     std::fs::write(world.path("cut.jsonl"), cut).unwrap();
     insta::assert_snapshot!(world.show(&["audit", "verify", "cut.jsonl"]), @r"
     NOT OK: 1 finding

@@ -371,6 +371,7 @@ fn shows_a_run_that_waits() {
       "started_at": "<time>",
       "state": "parked",
       "text": "I add the eggs and drop the log.",
+      "unsuccessful": [],
       "updated_at": "<time>",
       "usage": {
         "active_ms": 0,

@@ -128,6 +128,8 @@ impl World {
             uid: 1000,
             signals: false,
             stop: placet_engine::stop::Stop::default(),
+            terminated: Arc::default(),
+            program: None,
         };
         let args = std::iter::once("placet").chain(args.iter().copied());
         let status = placet::run(args.map(Into::into).collect(), &mut io);

@@ -96,8 +96,12 @@ impl Runner {
                     conflicts = conflicts.saturating_add(1);
                     self.conversation = None;
                     let mine = |state: &RunState| state.segment().map(|open| open.driver);
-                    if self.ledger.look(self.run, |state, _| mine(state)).await? != Some(driver) {
-                        return Err(RunnerError::TakenOver);
+                    match self.ledger.look(self.run, |state, _| mine(state)).await {
+                        Ok(found) if found == Some(driver) => {}
+                        Ok(_) => return Err(RunnerError::TakenOver),
+                        // Not even its start was recorded: whoever asked for it has to ask again.
+                        Err(LedgerError::NoRun(_)) => return Err(LedgerError::Conflict.into()),
+                        Err(error) => return Err(error.into()),
                     }
                 }
                 Err(error) => return Err(error),

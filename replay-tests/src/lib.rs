@@ -1,6 +1,18 @@
 //! Recordings of runs for tests: load one, replay it, see the first divergence.
+//!
+//! [`world`] is a whole engine in memory for tests of behaviour, [`scenario`] states one decision.
 
 #![forbid(unsafe_code)]
 
 pub mod corpus;
+pub mod cut;
+pub mod facts;
+pub mod faulty_store;
+pub mod history;
+pub mod play;
+pub mod scenario;
+pub mod script;
 pub mod source_tree;
+pub mod stamps;
+pub mod tools;
+pub mod world;

@@ -1,4 +1,17 @@
 //! The suite: one binary, so that the linker runs once. Every file beside it is listed here.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by a panic, in what it calls as well"
+)]
+
+mod answer_coverage;
+mod crash_points;
+mod crash_windows;
+mod decisions;
+mod gate_matrix;
+mod golden_runs;
+mod pending_lock;
 mod tidy;
 mod worked_example;

@@ -22,6 +22,16 @@ pub(crate) fn print(
     if let Some(said) = &report.text {
         words(&mut out, "last text", said, look);
     }
+    if let Some(error) = &report.error {
+        words(&mut out, "the model could not go on", error, look);
+    }
+    if let Some(cap) = &report.cap {
+        let _ignored = writeln!(out, "  ended on     {cap}");
+    }
+    for call in &report.unsuccessful {
+        let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();
+        let _ignored = writeln!(out, "  {:<12} {} {tool}", call.why, call.call);
+    }
     for call in &report.declined {
         let tool = call
             .tool

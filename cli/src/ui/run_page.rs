@@ -75,6 +75,16 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
             words(out, name, shown, look);
         }
     }
+    if let Some(error) = &facts.error {
+        words(out, "the model could not go on", error, look);
+    }
+    if let Some(cap) = &facts.cap {
+        line(out, "ended on", cap);
+    }
+    for call in &facts.unsuccessful {
+        let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();
+        line(out, call.why, &format!("{} {tool}", call.call));
+    }
     for declined in &facts.declined {
         let call = &declined.call;
         let tool = call.tool.as_deref().unwrap_or("(unknown tool)");

@@ -14,9 +14,11 @@ use clap::Subcommand;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{Position, RunId};
 use placet_ledger::limits::PAGE_RECORDS_MAX;
+use placet_ledger::policy::Attendance;
 use placet_ledger::store::EventStore;
 use placet_ledger::view::{Projection, RunList};
 
+use crate::commands::run::Attend;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::reading;
@@ -89,8 +91,16 @@ pub(crate) fn drive(
     open: &Open,
     run: RunId,
     reason: SegmentReason,
+    attend: Option<Attend>,
 ) -> Result<ExitStatus, CommandError> {
-    let stopped = wiring.block_on(open.engine.drive(run, reason, None))?;
+    let recorded = wiring.block_on(open.ledger.look(run, |state, _| state.attendance()))?;
+    let attendance = match (attend, recorded) {
+        (None, _) => None,
+        // Nobody is asked at a terminal yet, so that both words come to the same.
+        (Some(Attend::Auto | Attend::Never), Attendance::Person) => Some(Attendance::Nobody),
+        (Some(Attend::Auto | Attend::Never), kept) => Some(kept),
+    };
+    let stopped = wiring.block_on(open.engine.drive(run, reason, attendance))?;
     report(wiring, open, run)?;
     Ok(stopped.into())
 }

@@ -1,3 +1,5 @@
+//! Cards as text: what they show, what they warn of, and what no agent can draw on them.
+
 use placet_ledger::digest::Digest;
 use placet_ledger::view::{DeniedBefore, Quorum};
 use serde_json::json;

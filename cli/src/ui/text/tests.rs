@@ -1,3 +1,5 @@
+//! Hostile texts are shown whole, harmless, and never alike.
+
 use proptest::prelude::*;
 
 use super::*;

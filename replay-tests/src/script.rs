@@ -1,0 +1,168 @@
+//! The model of a test: replies from a list built in code, and a record of all it was ever sent.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use placet_engine::model::{Message, Model, ModelError, Reply, ReplyCall, Request};
+use placet_ledger::budget::{Tokens, Usd};
+use placet_ledger::event::{ModelFailure, Stop};
+use serde_json::Value;
+
+/// A call that the model will name: the tool, and its arguments.
+pub fn call(tool: &str, arguments: &Value) -> ReplyCall {
+    raw_call(tool, &arguments.to_string())
+}
+
+/// A call with arguments that need not be JSON.
+pub fn raw_call(tool: &str, arguments: &str) -> ReplyCall {
+    ReplyCall {
+        id: String::new(),
+        name: tool.to_owned(),
+        arguments: arguments.as_bytes().to_vec(),
+    }
+}
+
+/// What one turn of the model comes to.
+#[derive(Debug, Clone)]
+enum Turn {
+    Says(Box<Result<Reply, ModelError>>),
+    Vanishes,
+}
+
+/// Replies in the order in which the model gives them; past the end it fails.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    turns: Vec<Turn>,
+}
+
+impl Script {
+    /// A model that says nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A reply with these calls, 10 tokens in and 5 out.
+    #[must_use]
+    pub fn calls(self, calls: impl IntoIterator<Item = ReplyCall>) -> Self {
+        self.reply(Reply {
+            text: String::new(),
+            calls: calls.into_iter().collect(),
+            stop: Stop::ToolCalls,
+            used: Tokens {
+                input: 10,
+                output: 5,
+            },
+            cost_usd: Usd::ZERO,
+        })
+    }
+
+    /// A last word, without calls.
+    #[must_use]
+    pub fn says(self, text: &str) -> Self {
+        self.reply(Reply {
+            text: text.to_owned(),
+            calls: Vec::new(),
+            stop: Stop::End,
+            used: Tokens {
+                input: 10,
+                output: 5,
+            },
+            cost_usd: Usd::ZERO,
+        })
+    }
+
+    /// Any reply.
+    #[must_use]
+    pub fn reply(mut self, reply: Reply) -> Self {
+        self.turns.push(Turn::Says(Box::new(Ok(reply))));
+        self
+    }
+
+    /// No reply.
+    #[must_use]
+    pub fn fails(mut self, kind: ModelFailure, used: Option<Tokens>) -> Self {
+        let detail = String::from("the provider is not well");
+        self.turns
+            .push(Turn::Says(Box::new(Err(ModelError { kind, detail, used }))));
+        self
+    }
+
+    /// The driver dies while the model thinks; asked again, the model goes on with the next turn.
+    #[must_use]
+    pub fn vanishes(mut self) -> Self {
+        self.turns.push(Turn::Vanishes);
+        self
+    }
+}
+
+/// A [`Script`] being followed.
+#[derive(Debug)]
+pub struct ScriptModel {
+    turns: Mutex<Vec<Turn>>,
+    requests: Mutex<Vec<Request>>,
+    vanished: Arc<tokio::sync::Notify>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ScriptModel {
+    /// A model that follows this script and tells `vanished` when the driver is to die.
+    pub fn new(script: Script, vanished: Arc<tokio::sync::Notify>) -> Self {
+        Self {
+            turns: Mutex::new(script.turns),
+            requests: Mutex::default(),
+            vanished,
+        }
+    }
+
+    /// Everything that the model was sent, oldest first.
+    pub fn requests(&self) -> Vec<Request> {
+        lock(&self.requests).clone()
+    }
+
+    /// What the model was told came of the calls, in the newest request.
+    pub fn told(&self) -> Vec<String> {
+        let requests = self.requests();
+        let messages = requests.last().map(|request| request.messages.clone());
+        let result = |message: Arc<Message>| match &*message {
+            Message::Result { text, .. } => Some(text.clone()),
+            Message::System(_) | Message::User(_) | Message::Assistant { .. } => None,
+        };
+        messages
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(result)
+            .collect()
+    }
+
+    /// The turn that follows the replies given so far. A turn in which the driver dies is gone
+    /// after it, as no reply of it was ever recorded.
+    fn turn(&self, served: usize) -> Option<Turn> {
+        let mut turns = lock(&self.turns);
+        match turns.get(served)? {
+            Turn::Vanishes => Some(turns.remove(served)),
+            Turn::Says(said) => Some(Turn::Says(said.clone())),
+        }
+    }
+}
+
+#[async_trait]
+impl Model for ScriptModel {
+    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+        lock(&self.requests).push(request.clone());
+        match self.turn(request.turn()) {
+            Some(Turn::Says(said)) => *said,
+            Some(Turn::Vanishes) => {
+                self.vanished.notify_one();
+                std::future::pending().await
+            }
+            None => Err(ModelError {
+                kind: ModelFailure::Provider,
+                detail: String::from("the script has ended"),
+                used: None,
+            }),
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! Counted tools: four plain ones and a pair, each of which notes every time its code runs.
+//!
+//! `look` is read-only, `note` low-risk, `act` high-risk, `shell` declares nothing; `set` is a pair
+//! over a map in memory, changed by compare-and-swap on what the preview was computed against.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use placet_engine::engine::{Outfit, OutfitError};
+use placet_engine::model::Model;
+use placet_engine::record::{ConfigRecord, WorkspaceRecord};
+use placet_engine::tool::registry::{Registry, RegistryError};
+use placet_engine::tool::spec::ToolSpec;
+use placet_engine::tool::{
+    Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError,
+};
+use placet_ledger::content::Text;
+use placet_ledger::digest::{Purpose, digest};
+use placet_ledger::id::{CallId, Name};
+use placet_ledger::permit::Permit;
+use placet_ledger::precondition::{NodeId, Precondition};
+use placet_ledger::risk::DeclaredRisk;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::script::ScriptModel;
+
+/// The folder that runs of a test work in; nothing on disk is ever touched.
+pub const WORKSPACE: &str = "/simulated";
+
+/// The tools: name, declared risk, properties of the arguments.
+const TOOLS: [(&str, DeclaredRisk, &[&str]); 5] = [
+    ("act", DeclaredRisk::HighRisk, &["what"]),
+    ("look", DeclaredRisk::ReadOnly, &["key"]),
+    ("note", DeclaredRisk::LowRisk, &["text"]),
+    ("set", DeclaredRisk::HighRisk, &["key", "value"]),
+    ("shell", DeclaredRisk::Unknown, &["command"]),
+];
+
+/// What an execution does in place of its work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Behaviour {
+    /// It fails with these words and changes nothing.
+    Fails(String),
+    /// It finds its target changed.
+    Stale,
+    /// It may not, whoever approved it.
+    Refused,
+    /// It cannot tell whether it took effect.
+    Doubt,
+    /// The driver dies before the effect.
+    VanishesBefore,
+    /// The driver dies after the effect and before its outcome.
+    VanishesAfter,
+    /// It works, and its result is this text.
+    Says(String),
+}
+
+/// A piece of tool code that ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ran {
+    /// A proposing half, for these arguments.
+    Proposed(String, Value),
+    /// An executing half or a plain tool.
+    Executed(String, CallId),
+    /// A reconciling half.
+    Reconciled(String, CallId),
+}
+
+#[derive(Debug, Clone)]
+struct Inner {
+    map: BTreeMap<String, String>,
+    behaviours: BTreeMap<CallId, Behaviour>,
+    reconciled: BTreeMap<CallId, Reconciled>,
+    ran: Vec<Ran>,
+    gone: Vec<String>,
+    changed: Vec<String>,
+    root: NodeId,
+    models: BTreeMap<Name, Arc<ScriptModel>>,
+}
+
+/// The counted tools of a world, and what there is outside of its ledger.
+#[derive(Debug)]
+pub struct Tools {
+    inner: Mutex<Inner>,
+    vanished: Arc<Notify>,
+}
+
+const fn node(inode: u64) -> NodeId {
+    NodeId { device: 1, inode }
+}
+
+impl Tools {
+    /// Tools over an empty map; `vanished` is told when the driver is to die.
+    pub fn new(vanished: Arc<Notify>) -> Arc<Self> {
+        let inner = Inner {
+            map: BTreeMap::new(),
+            behaviours: BTreeMap::new(),
+            reconciled: BTreeMap::new(),
+            ran: Vec::new(),
+            gone: Vec::new(),
+            changed: Vec::new(),
+            root: node(2),
+            models: BTreeMap::new(),
+        };
+        Arc::new(Self {
+            inner: Mutex::new(inner),
+            vanished,
+        })
+    }
+
+    /// The same tools over a copy of everything outside, as they are at this moment.
+    pub fn copy(&self) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Mutex::new(self.lock().clone()),
+            vanished: self.vanished.clone(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What `set` has put at a key.
+    pub fn value(&self, key: &str) -> Option<String> {
+        self.lock().map.get(key).cloned()
+    }
+
+    /// Puts something at a key, past every gate, as another program would.
+    pub fn put(&self, key: &str, value: &str) {
+        self.lock().map.insert(key.to_owned(), value.to_owned());
+    }
+
+    /// What the next execution of this call does in place of its work.
+    pub fn behave(&self, call: CallId, behaviour: Behaviour) {
+        self.lock().behaviours.insert(call, behaviour);
+    }
+
+    /// What reconciling this call answers in place of looking.
+    pub fn reconcile_as(&self, call: CallId, answer: Reconciled) {
+        self.lock().reconciled.insert(call, answer);
+    }
+
+    /// Takes a tool away, as an update does.
+    pub fn remove(&self, tool: &str) {
+        self.lock().gone.push(tool.to_owned());
+    }
+
+    /// Gives a tool another description, as an update does.
+    pub fn redefine(&self, tool: &str) {
+        self.lock().changed.push(tool.to_owned());
+    }
+
+    /// Puts another folder where the workspace was.
+    pub fn replace_workspace(&self) {
+        self.lock().root = node(77);
+    }
+
+    /// Gives runs a model by this name.
+    pub fn add_model(&self, name: Name, model: Arc<ScriptModel>) {
+        self.lock().models.insert(name, model);
+    }
+
+    /// Every piece of tool code that ran, in order.
+    pub fn ran(&self) -> Vec<Ran> {
+        self.lock().ran.clone()
+    }
+
+    /// How often a call was executed.
+    pub fn executions(&self, call: CallId) -> usize {
+        let executed = |ran: &&Ran| matches!(ran, Ran::Executed(_, of) if *of == call);
+        self.lock().ran.iter().filter(executed).count()
+    }
+
+    /// How often anything was executed.
+    pub fn executed(&self) -> usize {
+        let executed = |ran: &&Ran| matches!(ran, Ran::Executed(..));
+        self.lock().ran.iter().filter(executed).count()
+    }
+
+    /// How often a proposing half ran.
+    pub fn proposals(&self) -> usize {
+        let proposed = |ran: &&Ran| matches!(ran, Ran::Proposed(..));
+        self.lock().ran.iter().filter(proposed).count()
+    }
+
+    fn registry(self: &Arc<Self>) -> Result<Registry, RegistryError> {
+        let (gone, changed) = {
+            let inner = self.lock();
+            (inner.gone.clone(), inner.changed.clone())
+        };
+        let mut registry = Registry::new();
+        for (name, risk, properties) in TOOLS {
+            if gone.iter().any(|tool| tool == name) {
+                continue;
+            }
+            let has_changed = changed.iter().any(|tool| tool == name);
+            let described = if has_changed { "Changed." } else { "Counted." };
+            let spec = spec(name, described, risk, properties)?;
+            let half = Arc::new(Counted {
+                name,
+                tools: self.clone(),
+            });
+            if name == "set" {
+                registry.pair(spec, half.clone(), half)?;
+            } else {
+                registry.plain(spec, half)?;
+            }
+        }
+        Ok(registry)
+    }
+}
+
+fn spec(
+    name: &str,
+    description: &str,
+    risk: DeclaredRisk,
+    properties: &[&str],
+) -> Result<ToolSpec, RegistryError> {
+    let fields: BTreeMap<_, _> = properties
+        .iter()
+        .map(|property| (*property, json!({"type": "string"})))
+        .collect();
+    Ok(ToolSpec {
+        name: name.parse().map_err(RegistryError::Spelling)?,
+        description: description.to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": fields,
+            "required": properties,
+            "additionalProperties": false,
+        }),
+        risk,
+        timeout_ms: None,
+    })
+}
+
+/// The outfit of a world, as the engine takes it.
+#[derive(Debug, Clone)]
+pub struct SimOutfit(pub Arc<Tools>);
+
+impl Outfit for SimOutfit {
+    fn tools(&self, workspace: &Path) -> Result<(WorkspaceRecord, Registry), OutfitError> {
+        let path = workspace.display().to_string();
+        let registry = self.0.registry().map_err(|source| OutfitError::Workspace {
+            path: path.clone(),
+            source: Box::new(source),
+        })?;
+        let root = self.0.lock().root;
+        Ok((WorkspaceRecord { path, root }, registry))
+    }
+
+    fn model(&self, name: &Name, _: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError> {
+        let found = self.0.lock().models.get(name).cloned();
+        let model = found.ok_or_else(|| OutfitError::Model {
+            name: name.clone(),
+            source: "no script of that name".into(),
+        })?;
+        Ok(model)
+    }
+}
+
+/// One counted tool.
+struct Counted {
+    name: &'static str,
+    tools: Arc<Tools>,
+}
+
+fn field(arguments: &Value, name: &str) -> String {
+    let text = arguments.get(name).and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
+}
+
+/// What the map holds at a key, as a precondition.
+fn precondition(map: &BTreeMap<String, String>, key: &str) -> Precondition {
+    let (path, parent, root) = (key.to_owned(), node(2), node(2));
+    match map.get(key) {
+        None => Precondition::Absent { parent, path, root },
+        Some(value) => Precondition::File {
+            digest: digest(Purpose::File, value.as_bytes()),
+            links: 1,
+            mode: 0o644,
+            node: node(9),
+            parent,
+            path,
+            root,
+        },
+    }
+}
+
+#[async_trait]
+impl ProposeTool for Counted {
+    async fn propose(&self, arguments: &Value) -> Result<Draft, ToolError> {
+        let mut inner = self.tools.lock();
+        inner
+            .ran
+            .push(Ran::Proposed(self.name.to_owned(), arguments.clone()));
+        let (key, value) = (field(arguments, "key"), field(arguments, "value"));
+        if key == "forbidden" {
+            let detail = String::from("nobody may change it");
+            return Err(ToolError::Refused { detail });
+        }
+        let before = inner.map.get(&key).cloned().unwrap_or_default();
+        Ok(Draft {
+            arguments: arguments.clone(),
+            execute_arguments: json!({"key": key, "to": value}),
+            message: format!("Set {key}."),
+            preview: Some(format!("--- {key}\n+++ {key}\n-{before}\n+{value}\n")),
+            precondition: precondition(&inner.map, &key),
+        })
+    }
+}
+
+impl Counted {
+    /// Does the work of the tool.
+    fn work(&self, permitted: &placet_ledger::permit::Granted) -> Result<Text, ToolError> {
+        let mut inner = self.tools.lock();
+        match self.name {
+            "set" => {
+                let (key, to) = (
+                    field(&permitted.arguments, "key"),
+                    field(&permitted.arguments, "to"),
+                );
+                if permitted.precondition.as_ref() != Some(&precondition(&inner.map, &key)) {
+                    let detail = format!("{key} has changed since.");
+                    return Err(ToolError::Stale { detail });
+                }
+                inner.map.insert(key.clone(), to);
+                Ok(Text::plain(format!("{key} is set.")))
+            }
+            "look" => {
+                let key = field(&permitted.arguments, "key");
+                let value = inner.map.get(&key).cloned();
+                Ok(Text::plain(value.unwrap_or_else(|| "nothing".to_owned())))
+            }
+            name => Ok(Text::plain(format!("{name} is done."))),
+        }
+    }
+
+    async fn vanish(&self) -> ! {
+        self.tools.vanished.notify_one();
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl ExecuteTool for Counted {
+    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+        let call = permit.call();
+        let behaviour = {
+            let mut inner = self.tools.lock();
+            inner.ran.push(Ran::Executed(self.name.to_owned(), call));
+            inner.behaviours.remove(&call)
+        };
+        let permitted = permit.spend();
+        // A driver can be dropped just before and just after the effect.
+        tokio::task::yield_now().await;
+        let result = match behaviour {
+            None => self.work(&permitted)?,
+            Some(Behaviour::Says(text)) => {
+                self.work(&permitted)?;
+                Text::plain(text)
+            }
+            Some(Behaviour::Fails(detail)) => return Err(ToolError::Failed { detail }),
+            Some(Behaviour::Refused) => {
+                let detail = String::from("it may not be done");
+                return Err(ToolError::Refused { detail });
+            }
+            Some(Behaviour::Stale) => {
+                let detail = String::from("the target has changed.");
+                return Err(ToolError::Stale { detail });
+            }
+            Some(Behaviour::Doubt) => {
+                let detail = String::from("it broke off");
+                return Err(ToolError::InDoubt { detail });
+            }
+            Some(Behaviour::VanishesBefore) => self.vanish().await,
+            Some(Behaviour::VanishesAfter) => {
+                self.work(&permitted)?;
+                self.vanish().await
+            }
+        };
+        tokio::task::yield_now().await;
+        Ok(Output { result })
+    }
+
+    async fn reconcile(&self, interrupted: Interrupted<'_>) -> Result<Reconciled, ToolError> {
+        let mut inner = self.tools.lock();
+        let call = interrupted.call;
+        inner.ran.push(Ran::Reconciled(self.name.to_owned(), call));
+        if let Some(answer) = inner.reconciled.get(&call) {
+            return Ok(answer.clone());
+        }
+        if self.name == "look" {
+            return Ok(Reconciled::NotDone);
+        }
+        if self.name != "set" {
+            return Ok(Reconciled::Unknown);
+        }
+        let key = field(interrupted.arguments, "key");
+        let to = field(interrupted.arguments, "to");
+        if inner.map.get(&key) == Some(&to) {
+            Ok(Reconciled::Done(Text::plain(format!("{key} is set."))))
+        } else if interrupted.precondition == Some(&precondition(&inner.map, &key)) {
+            Ok(Reconciled::NotDone)
+        } else {
+            Ok(Reconciled::Unknown)
+        }
+    }
+}
