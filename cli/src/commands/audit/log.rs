@@ -24,7 +24,7 @@ use crate::wiring::Wiring;
 ///
 /// Every filter must be met. Those by tool and by tier find every record about such a call.
 ///
-/// Example: placet audit log --verdict granted --tool write_file --since 7d
+/// Example: placet audit log --verdict granted --tool rm --since 7d
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
     /// Records of this run, by the first digits of its id
@@ -79,6 +79,7 @@ enum Verdict {
 
 /// A tier that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[expect(clippy::enum_variant_names, reason = "they are the words of the tiers")]
 enum Risk {
     /// It reads.
     ReadOnly,
