@@ -68,7 +68,7 @@ pub fn given(facts: impl IntoIterator<Item = Fact>) -> Scenario {
         verdict: None,
     };
     for fact in facts {
-        scenario = scenario.and(fact);
+        scenario = scenario.and(&fact);
     }
     scenario
 }
@@ -96,7 +96,7 @@ impl Scenario {
     /// If it cannot follow.
     #[must_use]
     #[track_caller]
-    pub fn and(mut self, fact: Fact) -> Self {
+    pub fn and(mut self, fact: &Fact) -> Self {
         self.at = self.at.plus_ms(fact.later_ms);
         let decided = fact.build(self.state.as_ref());
         if let Err(error) = self.add(decided) {

@@ -11,5 +11,6 @@ mod decisions;
 mod gate_matrix;
 mod golden_runs;
 mod pending_lock;
+mod resume;
 mod tidy;
 mod worked_example;
