@@ -1,5 +1,5 @@
-//! A run that is taken up again goes on under what it recorded: it may become stricter, never wider,
-//! and what is no longer as it was refuses it.
+//! A run that is taken up again goes on under what it recorded: it may become stricter, never
+//! wider, and what is no longer as it was refuses it.
 
 use std::sync::Arc;
 

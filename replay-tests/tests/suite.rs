@@ -8,9 +8,11 @@
 
 mod answer_coverage;
 mod decisions;
+mod denials;
 mod gate_matrix;
 mod golden_runs;
 mod pending_lock;
 mod resume;
 mod tidy;
+mod twin_isolation;
 mod worked_example;
