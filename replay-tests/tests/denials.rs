@@ -174,19 +174,13 @@ async fn behaving(world: &mut World, behaviour: Behaviour) -> RunId {
     one(world, set("a", "1"), unasked()).await.0
 }
 
-#[tokio::test]
-async fn every_kind_of_result_has_words_of_its_own() {
-    let refused = |kind| Phase::Closed(Close::Refused(kind));
+/// How a call ended, what the model has to be told, and how both were found.
+type Result = (Phase, &'static str, (Phase, String));
+
+/// Calls that were executed.
+async fn executed() -> Vec<Result> {
     let fails = || Behaviour::Fails(String::from("it is locked"));
-    let nobody = || Options {
-        attendance: Attendance::Nobody,
-        ..Options::default()
-    };
-    let withheld = || Options {
-        denied: vec![String::from("set")],
-        ..Options::default()
-    };
-    let all = [
+    vec![
         (
             Phase::Closed(Close::Succeeded),
             "a is set.",
@@ -208,6 +202,12 @@ async fn every_kind_of_result_has_words_of_its_own() {
              you propose anew.",
             told(async |world| behaving(world, Behaviour::Stale).await).await,
         ),
+    ]
+}
+
+/// Calls that a person turned down or did not answer.
+async fn unanswered() -> Vec<Result> {
+    vec![
         (
             Phase::Closed(Close::Denied),
             "Not authorised. The approver turned this down. It was not run; do not repeat it.",
@@ -231,6 +231,21 @@ async fn every_kind_of_result_has_words_of_its_own() {
             })
             .await,
         ),
+    ]
+}
+
+/// Calls that were not even asked about.
+async fn refused() -> Vec<Result> {
+    let refused = |kind| Phase::Closed(Close::Refused(kind));
+    let nobody = || Options {
+        attendance: Attendance::Nobody,
+        ..Options::default()
+    };
+    let withheld = || Options {
+        denied: vec![String::from("set")],
+        ..Options::default()
+    };
+    vec![
         (
             refused(RefusalKind::Nobody),
             "Not authorised: it needs an approval, and nobody is there to give one. It was not \
@@ -281,7 +296,14 @@ async fn every_kind_of_result_has_words_of_its_own() {
             })
             .await,
         ),
-    ];
+    ]
+}
+
+#[tokio::test]
+async fn every_kind_of_result_has_words_of_its_own() {
+    let mut all = Box::pin(executed()).await;
+    all.extend(Box::pin(unanswered()).await);
+    all.extend(Box::pin(refused()).await);
     for (phase, words, (found_phase, found)) in &all {
         assert_eq!(phase, found_phase, "{found}");
         assert_eq!(words, found);
