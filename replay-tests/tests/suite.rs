@@ -9,9 +9,11 @@
 mod answer_coverage;
 mod decisions;
 mod denials;
+mod events;
 mod gate_matrix;
 mod golden_runs;
 mod pending_lock;
+mod properties;
 mod resume;
 mod tidy;
 mod twin_isolation;
