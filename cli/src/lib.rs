@@ -1,1 +1,111 @@
-//! Skeleton.
+//! Every edge to people and machines: the command line as a library, so that tests call it.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod config;
+pub mod error;
+pub mod exit;
+mod home;
+pub mod io;
+mod reading;
+mod tee;
+mod ui;
+mod wire;
+mod wiring;
+
+use std::ffi::OsString;
+use std::sync::atomic::Ordering;
+
+use clap::Parser;
+
+use args::{Color, GlobalArgs};
+use commands::Verb;
+use error::CommandError;
+use exit::ExitStatus;
+use io::Io;
+use ui::Printer;
+use wiring::Wiring;
+
+/// An event-sourced approval ledger with replayable runs.
+///
+/// An agent's tool calls are proposed, gated by policy or a person, and only then executed; every
+/// step is an immutable record that anyone can check.
+#[derive(Debug, Parser)]
+#[command(name = "placet", version, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    global: GlobalArgs,
+
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// Does what the command line says.
+pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
+    let json = args.iter().any(|arg| arg == "--json");
+    let Cli { global, verb } = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, json, io),
+    };
+    let color = match global.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => io.stdout_is_terminal && io.var("NO_COLOR").is_none(),
+    };
+    let (json, quiet) = (global.json, global.quiet);
+    let done = Wiring::new(global, Printer::new(io, json, quiet, color))
+        .and_then(|mut wiring| commands::dispatch(verb, &mut wiring));
+    match done {
+        Ok(ExitStatus::Interrupted) if io.terminated.load(Ordering::Relaxed) => {
+            ExitStatus::Terminated
+        }
+        Ok(status) => status,
+        Err(error) => {
+            Printer::new(io, json, quiet, color).error(&error);
+            error.kind.exit()
+        }
+    }
+}
+
+/// Help and version are data; a wrong command line is an error.
+fn usage(error: &clap::Error, json: bool, io: &mut Io) -> ExitStatus {
+    let text = error.render().to_string();
+    if error.use_stderr() {
+        let mut printer = Printer::new(io, json, false, false);
+        let text = text.trim_end().trim_start_matches("error: ").to_owned();
+        printer.error(&CommandError::usage(text));
+        return ExitStatus::Usage;
+    }
+    match Printer::new(io, false, false, false).data(&text) {
+        Ok(()) => ExitStatus::Done,
+        Err(_) => ExitStatus::Failed,
+    }
+}
+
+/// Sends remarks of the program itself to standard error: ids and enums, never what an agent wrote.
+pub fn trace() {
+    let filter = tracing_subscriber::EnvFilter::builder()
+        .with_env_var("PLACET_LOG")
+        .with_default_directive(tracing_subscriber::filter::LevelFilter::WARN.into())
+        .from_env_lossy();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .init();
+}
+
+/// Hardens the process before the first secret is read: no core, not to be traced by others.
+pub fn harden() {
+    use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+    // Where the system refuses, nothing is worse than without.
+    let _ignored = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    let _ignored = setrlimit(Resource::Core, none);
+}

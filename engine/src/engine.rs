@@ -1,8 +1,8 @@
 //! The engine: start, answer, resume, cancel; the one facade for every surface.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use placet_ledger::answers::AnswerSet;
 use placet_ledger::budget::Limits;
@@ -23,6 +23,7 @@ use crate::effects::{Act, BriefError, EffectHandler, LiveHandler};
 use crate::model::Model;
 use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
 use crate::runner::{Progress, Runner, RunnerError};
+use crate::stop::Stop;
 use crate::tool::registry::{Registry, Scope, ScopeError};
 
 /// Why the engine did not do what it was asked.
@@ -52,6 +53,9 @@ pub enum EngineError {
         /// Its path.
         path: String,
     },
+    /// Somebody drives it.
+    #[error("the run {0} is being driven")]
+    Driven(RunId),
     /// A content of the run cannot be read.
     #[error("the {0} of the run cannot be read")]
     Content(&'static str),
@@ -158,17 +162,24 @@ pub enum Stopped {
     Interrupted,
 }
 
-/// Whether somebody wants the driver to stop.
-pub type StopFlag = Arc<dyn Fn() -> bool + Send + Sync>;
-
 /// The facade.
 pub struct Engine {
     ledger: Ledger,
     outfit: Arc<dyn Outfit>,
     clock: Arc<dyn Clock>,
     host: HostId,
-    stop: StopFlag,
+    stop: Stop,
     conversations: Mutex<BTreeMap<RunId, Conversation>>,
+    driving: Mutex<BTreeSet<RunId>>,
+}
+
+/// A run that is being driven here, until this is dropped.
+struct Driving<'a>(&'a Engine, RunId);
+
+impl Drop for Driving<'_> {
+    fn drop(&mut self) {
+        self.0.driving().remove(&self.1);
+    }
 }
 
 impl Engine {
@@ -178,7 +189,7 @@ impl Engine {
         outfit: Arc<dyn Outfit>,
         clock: Arc<dyn Clock>,
         host: HostId,
-        stop: StopFlag,
+        stop: Stop,
     ) -> Self {
         Self {
             ledger,
@@ -187,6 +198,7 @@ impl Engine {
             host,
             stop,
             conversations: Mutex::default(),
+            driving: Mutex::default(),
         }
     }
 
@@ -266,6 +278,7 @@ impl Engine {
             | Step::Await(_)
             | Step::Finish(_) => {}
         }
+        let _driving = self.take(run)?;
         let handler = self.handler(run).await?;
         let driver = DriverId::new(uuid::Uuid::now_v7());
         let recorded = self.ledger.look(run, |state, _| state.attendance()).await?;
@@ -281,7 +294,7 @@ impl Engine {
             .await?;
         let kept = self.kept().remove(&run);
         let mut runner = Runner::new(self.ledger.clone(), handler, run, kept);
-        let progress = runner.drive(driver, &*self.stop).await?;
+        let progress = runner.drive(driver, &self.stop).await?;
         if let (Progress::Waits(_), Some(conversation)) = (&progress, runner.into_conversation()) {
             self.kept().insert(run, conversation);
         }
@@ -292,10 +305,24 @@ impl Engine {
         }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, BTreeMap<RunId, Conversation>> {
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<RunId, Conversation>> {
         self.conversations
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn driving(&self) -> MutexGuard<'_, BTreeSet<RunId>> {
+        self.driving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Claims a run for one driver of this process; another process cannot have the ledger open.
+    fn take(&self, run: RunId) -> Result<Driving<'_>, EngineError> {
+        let free = self.driving().insert(run);
+        if free {
+            Ok(Driving(self, run))
+        } else {
+            Err(EngineError::Driven(run))
+        }
     }
 
     async fn stopped(&self, run: RunId) -> Result<Stopped, EngineError> {

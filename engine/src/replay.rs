@@ -23,6 +23,7 @@ use placet_ledger::time::Timestamp;
 
 use crate::effects::{EffectHandler, RecordedHandler};
 use crate::runner::{Runner, RunnerError};
+use crate::stop::Stop;
 
 /// What a replay needs of a run: its records, those of the authority stream, and the contents.
 #[derive(Debug, Clone, Default)]
@@ -256,7 +257,7 @@ impl Replay<'_> {
                     drop(begun);
                 }
                 None => {
-                    self.runner.step().await?;
+                    self.runner.step(&Stop::default()).await?;
                 }
             },
         }

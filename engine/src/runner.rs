@@ -13,6 +13,7 @@ use placet_ledger::run::{Caller, Command, Effect, Phase, RunState, Step, next};
 
 use crate::context::Conversation;
 use crate::effects::{Act, Brief, BriefError, EffectHandler, brief};
+use crate::stop::Stop;
 
 /// How often a step is tried again after somebody else moved the run.
 const CONFLICTS_MAX: usize = 16;
@@ -71,19 +72,16 @@ impl Runner {
         self.conversation
     }
 
-    /// Steps until the run waits or ends, and puts it down. `stopped` is asked between steps.
-    pub async fn drive(
-        &mut self,
-        driver: DriverId,
-        stopped: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Progress, RunnerError> {
+    /// Steps until the run waits or ends, and puts it down. `stop` is seen between steps and
+    /// while a model is waited for.
+    pub async fn drive(&mut self, driver: DriverId, stop: &Stop) -> Result<Progress, RunnerError> {
         let mut conflicts = 0_usize;
         loop {
-            if stopped() {
+            if stop.is_raised() {
                 self.put_down(SegmentEnd::Interrupted).await?;
                 return Ok(Progress::Went);
             }
-            match self.step().await {
+            match self.step(stop).await {
                 Ok(Progress::Went) => conflicts = 0,
                 Ok(Progress::Waits(calls)) => {
                     let reason = self
@@ -98,8 +96,12 @@ impl Runner {
                     conflicts = conflicts.saturating_add(1);
                     self.conversation = None;
                     let mine = |state: &RunState| state.segment().map(|open| open.driver);
-                    if self.ledger.look(self.run, |state, _| mine(state)).await? != Some(driver) {
-                        return Err(RunnerError::TakenOver);
+                    match self.ledger.look(self.run, |state, _| mine(state)).await {
+                        Ok(found) if found == Some(driver) => {}
+                        Ok(_) => return Err(RunnerError::TakenOver),
+                        // Not even its start was recorded: whoever asked for it has to ask again.
+                        Err(LedgerError::NoRun(_)) => return Err(LedgerError::Conflict.into()),
+                        Err(error) => return Err(error.into()),
                     }
                 }
                 Err(error) => return Err(error),
@@ -115,9 +117,9 @@ impl Runner {
     }
 
     /// Does one thing that remains to be done.
-    pub async fn step(&mut self) -> Result<Progress, RunnerError> {
+    pub async fn step(&mut self, stop: &Stop) -> Result<Progress, RunnerError> {
         match self.ledger.look(self.run, |state, _| next(state)).await? {
-            Step::Perform(effect) => self.perform(effect).await?,
+            Step::Perform(effect) => self.perform(effect, stop).await?,
             Step::Gate(call) => self.record(Act::bare(Command::Gate { call })).await?,
             Step::Execute(call) => {
                 let active_ms = self.handler.active_ms();
@@ -152,14 +154,21 @@ impl Runner {
         Ok(Progress::Went)
     }
 
-    async fn perform(&mut self, effect: Effect) -> Result<(), RunnerError> {
+    async fn perform(&mut self, effect: Effect, stop: &Stop) -> Result<(), RunnerError> {
         if matches!(effect, Effect::Complete { .. }) {
             // The intent is durable before the model is asked.
             self.ledger.commit(self.run).await?;
         }
         let brief = self.brief(effect).await?;
-        let act = self.handler.perform(brief).await;
-        self.record(act).await
+        if !matches!(effect, Effect::Complete { .. }) {
+            let act = self.handler.perform(brief).await;
+            return self.record(act).await;
+        }
+        // A reply that nobody waits for is lost, and what was set aside for it stays spent.
+        tokio::select! {
+            act = self.handler.perform(brief) => self.record(act).await,
+            () = stop.raised() => Ok(()),
+        }
     }
 
     async fn brief(&mut self, effect: Effect) -> Result<Brief, RunnerError> {

@@ -189,7 +189,10 @@ impl Ledger {
             })
             .collect();
         for _ in 0..ANSWER_TRIES_MAX {
-            if self.look(run, |state, _| is_recorded(state, &set)).await? {
+            if self
+                .look(run, |state, contents| is_recorded(state, contents, &set))
+                .await?
+            {
                 return Ok(());
             }
             let expired = match self.expire(run).await {
@@ -235,14 +238,19 @@ impl Ledger {
     }
 }
 
-/// Whether this very set was recorded before.
-fn is_recorded(state: &RunState, set: &AnswerSet) -> bool {
+/// Whether this very set was recorded before, notes included.
+fn is_recorded(state: &RunState, contents: &Contents, set: &AnswerSet) -> bool {
     let recorded = |line: &CallAnswer| {
-        let call = state.call(line.call);
-        call.is_some_and(|call| match line.answer {
+        let Some(call) = state.call(line.call) else {
+            return false;
+        };
+        let note = call.note().and_then(|note| contents.text(&note.commitment));
+        let said = line.note.as_deref().filter(|note| !note.is_empty());
+        let same = match line.answer {
             Answer::Approve => call.grant().is_some_and(crate::run::Grant::by_person),
             Answer::Deny => call.phase() == Phase::Closed(Close::Denied),
-        })
+        };
+        same && note == said
     };
     state.last_answer() == Some(set.id()) && set.iter().all(recorded)
 }

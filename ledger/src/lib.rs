@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod approval;
+pub mod audit;
 pub mod authority;
 pub mod budget;
 pub mod canonical;
@@ -12,6 +13,7 @@ pub mod digest;
 pub mod envelope;
 pub mod error;
 pub mod event;
+pub mod export;
 pub mod gate_input;
 pub mod id;
 pub mod judge;

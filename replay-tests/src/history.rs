@@ -274,10 +274,10 @@ pub async fn cancelled() -> Made {
 /// segment.ended, run.finished
 pub async fn interrupted() -> Made {
     let mut world = World::new().await?;
-    world.stop(true);
+    world.stop();
     let script = Script::new().says("Done.");
     let (run, _) = world.run(script, Options::default()).await?;
-    world.stop(false);
+    world.restart().await?;
     world.resume(run).await?;
     let name = "interrupted";
     Ok(History { name, world, run })

@@ -5,8 +5,11 @@
 #![forbid(unsafe_code)]
 
 pub mod corpus;
+pub mod cut;
 pub mod facts;
+pub mod faulty_store;
 pub mod history;
+pub mod play;
 pub mod scenario;
 pub mod script;
 pub mod source_tree;

@@ -69,7 +69,7 @@ pub enum Ran {
     Reconciled(String, CallId),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     map: BTreeMap<String, String>,
     behaviours: BTreeMap<CallId, Behaviour>,
@@ -108,6 +108,14 @@ impl Tools {
         Arc::new(Self {
             inner: Mutex::new(inner),
             vanished,
+        })
+    }
+
+    /// The same tools over a copy of everything outside, as they are at this moment.
+    pub fn copy(&self) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Mutex::new(self.lock().clone()),
+            vanished: self.vanished.clone(),
         })
     }
 
@@ -347,6 +355,8 @@ impl ExecuteTool for Counted {
             inner.behaviours.remove(&call)
         };
         let permitted = permit.spend();
+        // A driver can be dropped just before and just after the effect.
+        tokio::task::yield_now().await;
         let result = match behaviour {
             None => self.work(&permitted)?,
             Some(Behaviour::Says(text)) => {
@@ -372,6 +382,7 @@ impl ExecuteTool for Counted {
                 self.vanish().await
             }
         };
+        tokio::task::yield_now().await;
         Ok(Output { result })
     }
 

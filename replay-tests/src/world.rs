@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use placet_engine::engine::{Engine, EngineError, Narrowing, NewRun, StopFlag, Stopped};
+use placet_engine::engine::{Engine, EngineError, Narrowing, NewRun, Stopped};
 use placet_engine::policy::Gate;
 use placet_engine::record::ConfigRecord;
 use placet_engine::replay::Recording;
+use placet_engine::stop::Stop;
 use placet_ledger::answers::{AnswerSet, CoverageError};
 use placet_ledger::approval::{Answer, Assurance, CallAnswer, Channel};
 use placet_ledger::budget::Limits;
@@ -131,7 +131,7 @@ pub struct World {
     pub tools: Arc<Tools>,
     stamps: Arc<CountingStamps>,
     vanished: Arc<Notify>,
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     models: BTreeMap<RunId, Arc<ScriptModel>>,
     engine: Engine,
 }
@@ -174,7 +174,7 @@ impl World {
         Ledger::create(&*store, &*stamps, new).await?;
         let vanished = Arc::new(Notify::new());
         let tools = Tools::new(vanished.clone());
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = Stop::default();
         let engine = engine(&store, &clock, &stamps, (&tools, &stop)).await?;
         Ok(Self {
             store,
@@ -184,6 +184,26 @@ impl World {
             vanished,
             stop,
             models: BTreeMap::new(),
+            engine,
+        })
+    }
+
+    /// What a crash leaves of this world: this store and these tools, with a new process.
+    pub async fn left(
+        &self,
+        store: Arc<dyn EventStore>,
+        tools: Arc<Tools>,
+    ) -> Result<Self, WorldError> {
+        let stop = Stop::default();
+        let engine = engine(&store, &self.clock, &self.stamps, (&tools, &stop)).await?;
+        Ok(Self {
+            store,
+            clock: self.clock.clone(),
+            tools,
+            stamps: self.stamps.clone(),
+            vanished: self.vanished.clone(),
+            stop,
+            models: self.models.clone(),
             engine,
         })
     }
@@ -210,6 +230,7 @@ impl World {
 
     /// Ends this process and begins another: engine and ledger are new, the store is the same.
     pub async fn restart(&mut self) -> Result<(), WorldError> {
+        self.stop = Stop::default();
         let both = (&self.tools, &self.stop);
         self.engine = engine(&self.store, &self.clock, &self.stamps, both).await?;
         Ok(())
@@ -314,9 +335,9 @@ impl World {
         })
     }
 
-    /// Asks whoever drives to stop between two steps, or no longer to.
-    pub fn stop(&self, stop: bool) {
-        self.stop.store(stop, Ordering::SeqCst);
+    /// Asks whoever drives to stop; a new process is not asked any more.
+    pub fn stop(&self) {
+        self.stop.raise();
     }
 
     /// A fresh id for a set of answers.
@@ -469,12 +490,11 @@ async fn engine(
     store: &Arc<dyn EventStore>,
     clock: &Arc<SimClock>,
     stamps: &Arc<CountingStamps>,
-    (tools, stop): (&Arc<Tools>, &Arc<AtomicBool>),
+    (tools, stop): (&Arc<Tools>, &Stop),
 ) -> Result<Engine, WorldError> {
     let ledger = open(store, clock, stamps).await?;
     let outfit = Arc::new(SimOutfit(tools.clone()));
-    let flag = stop.clone();
-    let stop: StopFlag = Arc::new(move || flag.load(Ordering::SeqCst));
     let host = HostId::new(Uuid::from_u128(0x405));
+    let stop = stop.clone();
     Ok(Engine::new(ledger, outfit, clock.clone(), host, stop))
 }

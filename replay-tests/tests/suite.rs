@@ -7,6 +7,8 @@
 )]
 
 mod answer_coverage;
+mod crash_points;
+mod crash_windows;
 mod decisions;
 mod denials;
 mod events;

@@ -1,10 +1,13 @@
 //! Starting an execution: nothing that a caller holds is believed, the log is read again.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::Owner;
 use super::cell::Cell;
-use crate::content::{Blob, Texts};
+use crate::content::{Blob, Commitment, Texts};
+use crate::digest::Digest;
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
 use crate::event::{ApprovalGranted, Event};
@@ -12,7 +15,7 @@ use crate::id::{CallId, RunId, Version};
 use crate::permit::{Granted, Permit};
 use crate::precondition::Precondition;
 use crate::proposal::proposal_digest;
-use crate::run::{Call, Caller, Command, Grant, Proposed, Rejection};
+use crate::run::{Caller, Command, Grant, Proposed, Rejection};
 
 /// What came of starting a call.
 #[derive(Debug)]
@@ -55,8 +58,10 @@ impl Owner {
         if staged(grant.version) || staged(proposed.version) {
             self.commit_cell(run, &mut cell).await?;
         }
-        self.prove(run, &mut cell, call, &proposed).await?;
-        self.prove_grant(run, call, &proposed, &grant).await?;
+        self.prove(run, &cell, call, &proposed).await?;
+        let asked = requested.as_ref().map(|asked| asked.digest);
+        self.prove_grant(run, call, (&proposed, asked), &grant)
+            .await?;
         if let Some(asked) = requested.filter(|_| grant.by_person()) {
             let record = self.read_back(run, asked.version).await?;
             let proven = matches!(record.event(), Event::ApprovalRequested(event)
@@ -65,6 +70,7 @@ impl Owner {
                 return Err(LedgerError::Unproven(call));
             }
         }
+        let granted = self.granted(run, call, proposed).await?;
         let command = Command::Begin { call, active_ms };
         let recorded = self.stage(run, &mut cell, &Caller::Driver, (command, Texts::new()))?;
         let attempt = recorded.iter().find_map(|record| match record.event() {
@@ -72,12 +78,10 @@ impl Owner {
             _ => None,
         });
         self.commit_cell(run, &mut cell).await?;
-        let Some(attempt) = attempt else {
-            return Ok(Begun::Refused);
-        };
-        self.permit(run, &mut cell, call, attempt)
-            .await
-            .map(|permit| Begun::Permit(Box::new(permit)))
+        Ok(match attempt {
+            None => Begun::Refused,
+            Some(attempt) => Begun::Permit(Box::new(Permit::mint(Granted { attempt, ..granted }))),
+        })
     }
 
     async fn read_back(&self, run: RunId, version: Version) -> Result<Envelope, LedgerError> {
@@ -95,7 +99,7 @@ impl Owner {
     async fn prove(
         &self,
         run: RunId,
-        cell: &mut Cell,
+        cell: &Cell,
         call: CallId,
         proposed: &Proposed,
     ) -> Result<(), LedgerError> {
@@ -107,7 +111,7 @@ impl Owner {
             }
             _ => None,
         };
-        if digest == Some(proposed.digest) {
+        if digest == Some(proposed.digest) && record.digest() == proposed.record {
             Ok(())
         } else {
             Err(LedgerError::Unproven(call))
@@ -119,7 +123,7 @@ impl Owner {
         &self,
         run: RunId,
         call: CallId,
-        proposed: &Proposed,
+        (proposed, asked): (&Proposed, Option<Digest>),
         grant: &Grant,
     ) -> Result<(), LedgerError> {
         let record = self.read_back(run, grant.version).await?;
@@ -128,58 +132,58 @@ impl Owner {
                 event.call == call && event.proposal == proposed.digest && !grant.by_person()
             }
             Event::ApprovalGranted(ApprovalGranted::ByPerson(event)) => {
-                event.call == call && grant.by_person()
+                event.call == call && Some(event.request) == asked && grant.by_person()
             }
             _ => false,
         };
-        if proven {
+        if proven && record.digest() == grant.record {
             Ok(())
         } else {
             Err(LedgerError::Unproven(call))
         }
     }
 
-    /// The permit, with the arguments as the ledger holds them under the proposal digest.
-    async fn permit(
+    /// What the permit will grant, with the arguments as the ledger holds them under the proposal
+    /// digest. All that was shown must still be what it was committed to.
+    async fn granted(
         &self,
         run: RunId,
-        cell: &mut Cell,
         call: CallId,
-        attempt: u32,
-    ) -> Result<Permit, LedgerError> {
-        let proposed = cell
-            .state(run)?
-            .call(call)
-            .and_then(Call::proposed)
-            .cloned();
-        let proposed = proposed.ok_or(LedgerError::Unproven(call))?;
+        proposed: Proposed,
+    ) -> Result<Granted, LedgerError> {
         let arguments = proposed.execute_arguments.unwrap_or(proposed.arguments);
-        let wanted: Vec<_> = [Some(arguments), proposed.precondition]
-            .into_iter()
-            .flatten()
-            .collect();
-        let commitments: Vec<_> = wanted.iter().map(|blob| blob.commitment).collect();
+        let shown = [
+            Some(proposed.arguments),
+            Some(arguments),
+            proposed.precondition,
+            proposed.message,
+            proposed.preview,
+        ];
+        let commitments: BTreeSet<_> = shown.iter().flatten().map(|blob| blob.commitment).collect();
+        let commitments: Vec<_> = commitments.into_iter().collect();
         let contents = self.parts.store.content(run.stream(), &commitments).await?;
-        let read = |blob: &Blob| {
-            contents
-                .bytes(&blob.commitment)
-                .unwrap_or_default()
-                .to_vec()
+        let fits = |commitment: &Commitment| {
+            let content = contents.get(commitment);
+            content.is_some_and(|content| content.commitment() == *commitment)
         };
+        if !commitments.iter().all(fits) {
+            return Err(LedgerError::Unproven(call));
+        }
+        let read = |blob: &Blob| contents.bytes(&blob.commitment).unwrap_or_default();
         let unreadable = |_| LedgerError::Unproven(call);
-        let arguments: Value = serde_json::from_slice(&read(&arguments)).map_err(unreadable)?;
+        let arguments: Value = serde_json::from_slice(read(&arguments)).map_err(unreadable)?;
         let precondition: Option<Precondition> = match &proposed.precondition {
-            Some(blob) => Some(serde_json::from_slice(&read(blob)).map_err(unreadable)?),
+            Some(blob) => Some(serde_json::from_slice(read(blob)).map_err(unreadable)?),
             None => None,
         };
-        Ok(Permit::mint(Granted {
+        Ok(Granted {
             run,
             call,
-            attempt,
+            attempt: 0,
             tool: proposed.tool,
             execute: proposed.execute,
             arguments,
             precondition,
-        }))
+        })
     }
 }

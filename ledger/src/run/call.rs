@@ -55,6 +55,8 @@ pub enum Phase {
 pub struct Proposed {
     /// Where the record stands.
     pub version: Version,
+    /// The record's own digest.
+    pub record: Digest,
     /// The proposal digest.
     pub digest: Digest,
     /// The tool.
@@ -105,6 +107,8 @@ pub struct Requested {
 pub struct Grant {
     /// Where the record stands.
     pub version: Version,
+    /// The record's own digest.
+    pub record: Digest,
     /// Until when it must be started; a person's grant alone ends.
     pub expires_at: Option<Timestamp>,
 }
@@ -128,6 +132,7 @@ pub struct Call {
     pub(super) requested: Option<Requested>,
     pub(super) grant: Option<Grant>,
     pub(super) attempts: u32,
+    pub(super) duration_ms: u64,
     pub(super) note: Option<Blob>,
     pub(super) result: Option<Blob>,
 }
@@ -176,6 +181,11 @@ impl Call {
     /// How many times it was started.
     pub fn attempts(&self) -> u32 {
         self.attempts
+    }
+
+    /// How long its executions took, in all.
+    pub fn duration_ms(&self) -> u64 {
+        self.duration_ms
     }
 
     /// The approver's note.

@@ -108,7 +108,7 @@ pub enum LookupError {
     #[error("expected the first {PREFIX_DIGITS_MIN} or more hex digits of a run's id, found {0:?}")]
     Malformed(String),
     /// No run begins so.
-    #[error("no run begins with {prefix}{}", nearest.map(|run| format!("; the nearest is {run}")).unwrap_or_default())]
+    #[error("no run begins with {prefix}{}", hint(*nearest))]
     NotFound {
         /// What was looked for.
         prefix: String,
@@ -116,13 +116,23 @@ pub enum LookupError {
         nearest: Option<RunId>,
     },
     /// Several runs begin so.
-    #[error("{prefix} is the beginning of {} runs: {}", candidates.len(), candidates.iter().map(RunId::to_string).collect::<Vec<_>>().join(", "))]
+    #[error("{prefix} is the beginning of {} runs: {}", candidates.len(), list(candidates))]
     Ambiguous {
         /// What was looked for.
         prefix: String,
         /// The runs, in the order of their ids.
         candidates: Vec<RunId>,
     },
+}
+
+fn hint(nearest: Option<RunId>) -> String {
+    let hint = nearest.map(|run| format!("; the nearest is {run}"));
+    hint.unwrap_or_default()
+}
+
+fn list(runs: &[RunId]) -> String {
+    let runs: Vec<_> = runs.iter().map(RunId::to_string).collect();
+    runs.join(", ")
 }
 
 /// Every run of the log.

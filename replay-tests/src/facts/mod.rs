@@ -251,7 +251,7 @@ pub fn called_again(attempt: u32) -> Fact {
 fn attempt(state: &RunState) -> u32 {
     match state.turn() {
         Turn::Called { attempt, .. } => *attempt,
-        Turn::Ready | Turn::Replied { .. } | Turn::Failed => 1,
+        Turn::Ready | Turn::Replied { .. } | Turn::Failed { .. } => 1,
     }
 }
 

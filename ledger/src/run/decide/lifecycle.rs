@@ -295,7 +295,7 @@ fn end(state: &RunState, outcome: Outcome, active_ms: u64) -> Decision {
 pub(super) fn finished(state: &RunState, outcome: Outcome, open: Vec<OpenCall>) -> Decided {
     let last = match (state.turn(), outcome) {
         (Turn::Replied { reply, .. }, Outcome::Completed) => *reply,
-        (Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed, _) => None,
+        (Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed { .. }, _) => None,
     };
     let blobs: Blobs = last
         .map(|blob| (String::from("text"), blob))

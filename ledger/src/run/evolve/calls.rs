@@ -29,7 +29,9 @@ impl RunState {
                 self.answers(event.call, event.request, envelope)?;
                 self.last_answer = Some(event.answer);
                 self.parked = false;
-                self.close(event.call, &[Phase::Pending], Close::Denied, envelope)
+                self.close(event.call, &[Phase::Pending], Close::Denied, envelope)?;
+                self.denied.push(event.call);
+                Ok(())
             }
             Event::ApprovalExpired(event) => {
                 self.requests(event.call, event.request)?;
@@ -129,6 +131,7 @@ impl RunState {
             .map_err(|_| "the proposal has no canonical form")?;
         call.proposed = Some(Proposed {
             version: envelope.version(),
+            record: envelope.digest(),
             digest,
             tool: event.tool.clone(),
             definition: event.definition,
@@ -225,6 +228,7 @@ impl RunState {
         let call = self.open_call(event.call(), &[phase])?;
         call.grant = Some(Grant {
             version,
+            record: envelope.digest(),
             expires_at,
         });
         call.note = envelope.blobs().get("note").copied();
@@ -294,6 +298,7 @@ impl RunState {
         envelope: &Envelope,
     ) -> Evolved {
         let call = self.executing(event.call, event.attempt)?;
+        call.duration_ms = call.duration_ms.saturating_add(event.duration_ms);
         call.phase = Phase::Closed(close);
         call.result = envelope.blobs().get("result").copied();
         call.last = envelope.header().id;

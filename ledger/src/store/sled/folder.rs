@@ -37,6 +37,22 @@ pub(super) fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(folder)
 }
 
+/// Makes the folders above, for their owner alone, where they are missing.
+pub(super) fn make_parents(folder: &Path) -> io::Result<()> {
+    let parent = parent(folder);
+    let missing: Vec<&Path> = parent
+        .ancestors()
+        .take_while(|folder| *folder != Path::new("") && !folder.exists())
+        .collect();
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(parent)?;
+    missing
+        .into_iter()
+        .try_for_each(|made| sync(self::parent(made)))
+}
+
 /// Whether nothing is there, or a folder with nothing in it.
 pub(super) fn is_free(folder: &Path) -> io::Result<bool> {
     match fs::read_dir(folder) {
@@ -73,28 +89,43 @@ pub(super) fn sync_tree(folder: &Path) -> io::Result<()> {
     sync(folder)
 }
 
-/// Closes a folder and all below to everyone but its owner; says what it had to mend.
-pub(super) fn restrict(folder: &Path) -> io::Result<()> {
-    mend(folder, 0o700)?;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            restrict(&entry.path())?;
-        } else if kind.is_file() {
-            mend(&entry.path(), 0o600)?;
+/// Closes a home and all below to everyone but its owner; says what it had to mend.
+pub(super) fn restrict(home: &Path) -> io::Result<()> {
+    let mended = restrict_below(home)?;
+    let of_sled = sled(home);
+    for (path, found) in mended {
+        // sled makes files by the mask of the process, at each opening.
+        if !path.starts_with(&of_sled) {
+            let path = path.display();
+            tracing::warn!(%path, found = format!("{found:o}"), "others had access");
         }
     }
     Ok(())
 }
 
-fn mend(path: &Path, wanted: u32) -> io::Result<()> {
+/// What was mended below a folder and in it, with the mode that was found.
+fn restrict_below(folder: &Path) -> io::Result<Vec<(PathBuf, u32)>> {
+    let mut mended = Vec::new();
+    mended.extend(mend(folder, 0o700)?);
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            mended.extend(restrict_below(&entry.path())?);
+        } else if kind.is_file() {
+            mended.extend(mend(&entry.path(), 0o600)?);
+        }
+    }
+    Ok(mended)
+}
+
+fn mend(path: &Path, wanted: u32) -> io::Result<Option<(PathBuf, u32)>> {
     let found = fs::metadata(path)?.permissions().mode() & 0o7777;
     if found == wanted {
-        return Ok(());
+        return Ok(None);
     }
-    tracing::debug!(path = %path.display(), found = format!("{found:o}"), "mended a mode");
-    fs::set_permissions(path, PermissionsExt::from_mode(wanted))
+    fs::set_permissions(path, PermissionsExt::from_mode(wanted))?;
+    Ok(Some((path.to_owned(), found)))
 }
 
 /// Copies the regular files of sled's folder; it has no others but an empty folder.

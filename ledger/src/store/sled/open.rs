@@ -119,7 +119,9 @@ pub(super) fn create(home: &Path, ledger: LedgerId, head_dir: &Path) -> Result<(
     let mut name = home.file_name().unwrap_or_default().to_owned();
     name.push(format!(".new-{}", std::process::id()));
     let staging = folder::parent(home).join(name);
-    folder::make(&staging).map_err(failed("making the folder of the store"))?;
+    folder::make_parents(home)
+        .and_then(|()| folder::make(&staging))
+        .map_err(failed("making the folder of the store"))?;
     let made = build(&staging, ledger).and_then(|()| {
         // First the head: without its store it is only a file about a ledger that nobody knows.
         HeadFile::create(head_dir, &Frontier::new()).map_err(OpenError::Head)?;

@@ -22,6 +22,38 @@ impl Faults for Stop {
         copy_all(&self.from, &self.to);
         Err(io::Error::other("stopped by a test"))
     }
+
+    fn room(&self, free_bytes: u64) -> u64 {
+        free_bytes
+    }
+}
+
+/// A disk on which nothing is free.
+struct Full;
+
+impl Faults for Full {
+    fn reach(&self, _: FaultPoint) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn room(&self, _: u64) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn nothing_is_started_without_room_for_its_outcome() {
+    let place = Place::new();
+    let (store, mut run) = place.create();
+    drop(store);
+    let store = place.open_with(Full);
+    let expected = run.expected();
+    let started = run.clone().record(chain::started(), &[]);
+    assert_eq!(
+        block_on(store.append(run.stream(), expected, started, &[])),
+        Err(AppendError::NoRoom { free_bytes: 0 })
+    );
+    block_on(append_one(&store, &mut run));
 }
 
 const POINTS: [FaultPoint; 4] = [
@@ -117,10 +149,13 @@ fn what_waits_behind_a_fault_is_refused() {
         let batch = chain.records(1);
         appends.push(store.append(chain.stream(), expected, batch, &[]));
     }
-    for append in &mut appends {
-        let _waits = poll_once(append);
-    }
-    let answers: Vec<_> = appends.into_iter().map(block_on).collect();
+    let polled: Vec<_> = appends.iter_mut().map(poll_once).collect();
+    // The later ones may have been refused at once.
+    let wait = |(append, polled)| match polled {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => block_on::<Result<Appended, AppendError>>(append),
+    };
+    let answers: Vec<_> = appends.into_iter().zip(polled).map(wait).collect();
     assert!(matches!(answers[0], Err(AppendError::Unknown(_))));
     for answer in answers {
         assert!(

@@ -116,6 +116,10 @@ impl Faults for Gate {
         }
         Ok(())
     }
+
+    fn room(&self, free_bytes: u64) -> u64 {
+        free_bytes
+    }
 }
 
 fn poll_once<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Poll<T> {
@@ -302,6 +306,38 @@ fn rows_of_nearly_the_largest_size_never_leave_the_file() {
     let store = place.open();
     assert_no_blobs(&place);
     assert_eq!(block_on(store.tail()).unwrap().size, 2_001);
+}
+
+#[test]
+fn each_stream_has_a_key_of_its_own_beyond_those_drawn_at_once() {
+    const STREAMS: u64 = 1_100;
+    let place = Place::new();
+    let (mut store, run) = place.create();
+    let ledger = run.ledger();
+    let mut authority = Chain::authority(ledger);
+    authority.record(chain::created(), &[]);
+    for number in 0..STREAMS {
+        let mut chain = Chain::run(ledger, &authority.digest(), number);
+        block_on(append_one(&store, &mut chain));
+        if number % 500 == 499 {
+            drop(store);
+            store = place.open();
+        }
+    }
+    // A first append that fails keeps its ordinal from everybody else.
+    let mut failed = Chain::run(ledger, &authority.digest(), STREAMS);
+    let mut lost = failed.with_prev(crate::digest::Digest::from_bytes([1; 32]));
+    let answer = append(&store, &mut lost, &[], |chain| chain.records(1));
+    assert_eq!(block_on(answer), Err(AppendError::Mismatch));
+    let mut other = Chain::run(ledger, &authority.digest(), STREAMS + 1);
+    block_on(append_one(&store, &mut other));
+    block_on(append_one(&store, &mut failed));
+    assert_eq!(block_on(check_log(&store)).len() as u64, 1 + STREAMS + 2);
+    drop(store);
+    assert_eq!(
+        block_on(check_log(&place.open())).len() as u64,
+        1 + STREAMS + 2
+    );
 }
 
 #[test]

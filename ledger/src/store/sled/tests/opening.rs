@@ -167,4 +167,7 @@ fn a_ledger_is_made_once() {
     empty.create();
     let names = fs::read_dir(empty.0.path()).unwrap().count();
     assert_eq!(names, 2, "something was left beside home and head");
+    let deep = Place::new();
+    let home = deep.0.path().join("some/where/home");
+    SledStore::create(&home, ledger, &deep.head()).unwrap();
 }

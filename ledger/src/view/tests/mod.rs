@@ -1,42 +1,26 @@
 //! The views of the worked example, whole.
 
+mod stories;
+
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
 use super::*;
-use crate::content::{Content, Contents, Salt};
+use crate::audit::tests::example::{RECORDS, RUN, contents, envelopes, run};
+use crate::content::Contents;
 use crate::envelope::Envelope;
 use crate::gate_input::gate_input;
 use crate::id::{CallId, Position, RunId};
 use crate::run::RunState;
 
-const RECORDS: &str = include_str!("../../../replay-tests/fixtures/worked_example/records.jsonl");
-const CONTENTS: &str = include_str!("../../../replay-tests/fixtures/worked_example/contents.jsonl");
-const RUN: &str = "b3e41f07-8c2d-4e6a-9f51-0a7d3c58e912";
-
 fn recorded(size: usize) -> Vec<Recorded> {
-    RECORDS
-        .lines()
-        .take(size)
-        .zip(0..)
-        .map(|(line, position)| Recorded {
-            position: Position::new(position),
-            envelope: Envelope::parse(line.as_bytes()).unwrap(),
-        })
-        .collect()
-}
-
-fn contents() -> Contents {
-    let mut contents = Contents::default();
-    for line in CONTENTS.lines() {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        let salt = Salt([u8::try_from(line["n"].as_u64().unwrap()).unwrap(); 32]);
-        let text = line["content"].as_str().unwrap();
-        let commitment = contents.insert(Content::new(salt, text.as_bytes()));
-        assert_eq!(commitment.to_string(), line["commitment"].as_str().unwrap());
-    }
-    contents
+    let all = envelopes().into_iter().zip(0..).take(size);
+    all.map(|(envelope, position)| Recorded {
+        position: Position::new(position),
+        envelope,
+    })
+    .collect()
 }
 
 fn runs(size: usize) -> RunList {
@@ -45,10 +29,6 @@ fn runs(size: usize) -> RunList {
         runs.apply(recorded);
     }
     runs
-}
-
-fn run() -> RunId {
-    RUN.parse().unwrap()
 }
 
 fn state(size: usize) -> RunState {

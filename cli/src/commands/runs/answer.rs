@@ -1,0 +1,178 @@
+//! `placet runs answer`: a mixed set of answers from a file.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use clap::Args;
+use placet_ledger::answers::AnswerSet;
+use placet_ledger::approval::{Answer, CallAnswer};
+use placet_ledger::digest::Digest;
+use placet_ledger::error::LedgerError;
+use placet_ledger::id::{AnswerId, CallId};
+use placet_ledger::run::{Rejection, RunState};
+use serde::Deserialize;
+
+use super::verdicts::{self, Next};
+use crate::commands::run::Attend;
+use crate::commands::runs::find;
+use crate::error::{CommandError, Kind};
+use crate::exit::ExitStatus;
+use crate::wiring::Wiring;
+
+/// The most bytes a file of answers may have: 64 calls with long notes.
+const ANSWER_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Answer pending calls from a file, then drive the run on
+///
+/// The file holds {"answers":[{"call":"c1","approve":true},{"call":"c2","deny":"why"}]}; "request",
+/// the digest that was displayed, binds an answer to it.
+///
+/// Example: placet runs answer b3e41f --file answers.json
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArgs {
+    /// The run, by the first digits of its id
+    run: String,
+
+    /// The file; - reads standard input
+    #[arg(long, value_name = "F")]
+    file: PathBuf,
+
+    /// Whether somebody at the terminal is asked from now on [default: as recorded]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    attend: Option<Attend>,
+
+    /// Record the answer and leave the run to somebody else
+    #[arg(long)]
+    no_resume: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerFile {
+    answers: Vec<AnswerLine>,
+    #[serde(default)]
+    set: Option<String>,
+    #[serde(default)]
+    answer: Option<AnswerId>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerLine {
+    call: CallId,
+    request: Option<Digest>,
+    approve: Option<bool>,
+    deny: Option<String>,
+    note: Option<String>,
+}
+
+/// Answers pending calls from a file.
+pub(crate) fn run(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+    let file = read(args, wiring)?;
+    let open = wiring.open()?;
+    let run = find(wiring, &open, &args.run)?;
+    let caller = wiring.caller()?;
+    wiring.block_on(open.ledger.expire(run))?;
+    let set = wiring.block_on(open.ledger.look(run, |state, _| cover(state, &file)))?;
+    match set {
+        Ok(set) => {
+            let next = Next {
+                resume: !args.no_resume,
+                attend: args.attend,
+            };
+            verdicts::send(wiring, &open, run, set, next)
+        }
+        Err(error) => {
+            wiring.block_on(open.ledger.note_refused(run, &caller))?;
+            Err(error)
+        }
+    }
+}
+
+fn read(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<AnswerFile, CommandError> {
+    let mut bytes = Vec::new();
+    if args.file.as_os_str() == "-" {
+        wiring
+            .printer
+            .io()
+            .stdin
+            .as_mut()
+            .take(ANSWER_BYTES_MAX)
+            .read_to_end(&mut bytes)?;
+    } else {
+        let path = wiring.printer.io().path(&args.file);
+        let cannot = |error| {
+            let what = format!("cannot read the answers in {}: {error}", path.display());
+            CommandError::new(Kind::NotFound, what)
+        };
+        let file = std::fs::File::open(&path).map_err(cannot)?;
+        file.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;
+    }
+    let form = "the file of answers does not have the form {\"answers\":[{\"call\":\"c1\",\"approve\":true},..]}";
+    serde_json::from_slice(&bytes).map_err(|error| CommandError::usage(format!("{form}: {error}")))
+}
+
+fn cover(state: &RunState, file: &AnswerFile) -> Result<AnswerSet, CommandError> {
+    let pending = state.pending();
+    if let (Some(named), Some(now)) = (&file.set, state.set_code())
+        && *named != now
+    {
+        let what = format!("what is pending now has the set code {now}, not {named}");
+        return Err(CommandError::new(Kind::Refused, what));
+    }
+    let lines = file.answers.iter().map(|line| {
+        let (answer, note) = match (line.approve, &line.deny) {
+            (Some(true), None) => (Answer::Approve, line.note.clone()),
+            (None, Some(why)) => (Answer::Deny, Some(line.note.clone().unwrap_or(why.clone()))),
+            (Some(_), _) | (None, None) => {
+                let what = format!(
+                    "{}: give either \"approve\": true or \"deny\": \"why\"",
+                    line.call
+                );
+                return Err(CommandError::usage(what));
+            }
+        };
+        let known = state.call(line.call).and_then(|call| call.requested());
+        let request = line
+            .request
+            .or(known.map(|asked| asked.digest))
+            .unwrap_or(Digest::from_bytes([0; 32]));
+        Ok(CallAnswer {
+            call: line.call,
+            request,
+            answer,
+            note,
+        })
+    });
+    let lines: Vec<CallAnswer> = lines.collect::<Result<_, _>>()?;
+    let answered: Vec<CallId> = lines
+        .iter()
+        .map(|line| line.call)
+        .filter(|call| !pending.contains_key(call))
+        .filter(|call| {
+            state
+                .call(*call)
+                .is_some_and(|call| call.requested().is_some())
+        })
+        .collect();
+    let rejected = |rejection: Rejection| CommandError::from(LedgerError::from(rejection));
+    let id = file
+        .answer
+        .unwrap_or_else(|| AnswerId::new(uuid::Uuid::new_v4()));
+    // The same set again is answered as the first time, whatever is pending now.
+    if !answered.is_empty() && state.last_answer() != Some(id) {
+        return Err(rejected(Rejection::AlreadyAnswered(answered)));
+    }
+    if pending.is_empty() && answered.is_empty() {
+        let otherwise = state
+            .outcome()
+            .map_or(Rejection::NothingPending, Rejection::Finished);
+        return Err(rejected(verdicts::already_or(state, otherwise)));
+    }
+    let covered = if answered.is_empty() {
+        pending
+    } else {
+        lines.iter().map(|line| (line.call, line.request)).collect()
+    };
+    AnswerSet::covering(id, &covered, lines).map_err(|error| rejected(error.into()))
+}

@@ -1,0 +1,37 @@
+//! `placet runs cancel`: end a run.
+
+use clap::Args;
+use placet_engine::engine::Stopped;
+use placet_ledger::event::Outcome;
+
+use crate::commands::runs::{find, report};
+use crate::error::CommandError;
+use crate::exit::ExitStatus;
+use crate::wiring::Wiring;
+
+/// End a run
+///
+/// Example: placet runs cancel b3e41f --note "wrong workspace"
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    /// The run, by the first digits of its id
+    run: String,
+
+    /// Why
+    #[arg(long, value_name = "WHY")]
+    note: String,
+}
+
+/// Ends a run.
+pub(crate) fn run(args: CancelArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+    let open = wiring.open()?;
+    let run = find(wiring, &open, &args.run)?;
+    let caller = wiring.caller()?;
+    let stopped = wiring.block_on(open.engine.cancel(run, &caller, Some(args.note)))?;
+    report(wiring, &open, run)?;
+    Ok(match stopped {
+        // Whoever cancels a run has what they wanted.
+        Stopped::Ended(Outcome::Cancelled) => ExitStatus::Done,
+        other => other.into(),
+    })
+}

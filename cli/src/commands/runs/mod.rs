@@ -1,0 +1,118 @@
+//! `placet runs`: look at runs, answer what they ask, go on with them.
+
+mod answer;
+mod approve;
+mod cancel;
+mod list;
+mod reject;
+mod replay;
+mod resume;
+mod show;
+mod verdicts;
+
+use clap::Subcommand;
+use placet_ledger::event::SegmentReason;
+use placet_ledger::id::{Position, RunId};
+use placet_ledger::limits::PAGE_RECORDS_MAX;
+use placet_ledger::policy::Attendance;
+use placet_ledger::store::EventStore;
+use placet_ledger::view::{Projection, RunList};
+
+use crate::commands::run::Attend;
+use crate::error::CommandError;
+use crate::exit::ExitStatus;
+use crate::reading;
+use crate::wire::run::RunReport;
+use crate::wiring::{Open, Wiring};
+
+/// What to do with runs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsVerb {
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Approve(approve::ApproveArgs),
+    Reject(reject::RejectArgs),
+    Answer(answer::AnswerArgs),
+    Resume(resume::ResumeArgs),
+    Cancel(cancel::CancelArgs),
+    Replay(replay::ReplayArgs),
+}
+
+/// Does it.
+pub(crate) fn dispatch(
+    verb: RunsVerb,
+    wiring: &mut Wiring<'_>,
+) -> Result<ExitStatus, CommandError> {
+    match verb {
+        RunsVerb::List(args) => list::run(&args, wiring),
+        RunsVerb::Show(args) => show::run(&args, wiring),
+        RunsVerb::Approve(args) => approve::run(&args, wiring),
+        RunsVerb::Reject(args) => reject::run(&args, wiring),
+        RunsVerb::Answer(args) => answer::run(&args, wiring),
+        RunsVerb::Resume(args) => resume::run(args, wiring),
+        RunsVerb::Cancel(args) => cancel::run(args, wiring),
+        RunsVerb::Replay(args) => replay::run(&args, wiring),
+    }
+}
+
+/// Every run of the log, folded.
+pub(crate) async fn run_list(store: &dyn EventStore) -> Result<RunList, CommandError> {
+    let mut runs = RunList::new();
+    let mut from = Position::ZERO;
+    loop {
+        let page = store
+            .read_all(from, PAGE_RECORDS_MAX)
+            .await
+            .map_err(damaged)?;
+        let full = page.len() == PAGE_RECORDS_MAX;
+        for stored in page {
+            from = Position::new(stored.position.get().saturating_add(1));
+            runs.apply(&stored.parse().map_err(damaged)?);
+        }
+        if !full {
+            return Ok(runs);
+        }
+    }
+}
+
+fn damaged(error: placet_ledger::store::ReadError) -> CommandError {
+    placet_ledger::error::LedgerError::from(error).into()
+}
+
+/// The run whose id begins with these digits.
+pub(crate) fn find(wiring: &Wiring<'_>, open: &Open, prefix: &str) -> Result<RunId, CommandError> {
+    let runs = wiring.block_on(run_list(&**open.ledger.store()))?;
+    Ok(runs.find(prefix)?.run())
+}
+
+/// Drives a run on and says what came of it.
+pub(crate) fn drive(
+    wiring: &mut Wiring<'_>,
+    open: &Open,
+    run: RunId,
+    reason: SegmentReason,
+    attend: Option<Attend>,
+) -> Result<ExitStatus, CommandError> {
+    let recorded = wiring.block_on(open.ledger.look(run, |state, _| state.attendance()))?;
+    let attendance = match (attend, recorded) {
+        (None, _) => None,
+        // Nobody is asked at a terminal yet, so that both words come to the same.
+        (Some(Attend::Auto | Attend::Never), Attendance::Person) => Some(Attendance::Nobody),
+        (Some(Attend::Auto | Attend::Never), kept) => Some(kept),
+    };
+    let stopped = wiring.block_on(open.engine.drive(run, reason, attendance))?;
+    report(wiring, open, run)?;
+    Ok(stopped.into())
+}
+
+/// Says where a run stands.
+pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result<(), CommandError> {
+    let report = wiring.block_on(open.ledger.look(run, RunReport::of))?;
+    if wiring.printer.json() {
+        return wiring.printer.value(&report);
+    }
+    let runs = wiring.block_on(run_list(&**open.ledger.store()))?;
+    let look = reading::look(wiring);
+    let prefix = runs.shortest_prefix(run);
+    crate::ui::report::print(&mut wiring.printer, &report, &prefix, &look)
+}

@@ -1,0 +1,123 @@
+//! The config file: what it may hold, and errors that name file, line and the nearest known key.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use placet_ledger::policy::ApprovalPolicy;
+use serde::Deserialize;
+
+use crate::error::{CommandError, Kind};
+use crate::io::Io;
+
+/// The user's config.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Agents by name.
+    #[serde(default)]
+    pub(crate) agents: BTreeMap<String, Agent>,
+}
+
+/// An agent.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Agent {
+    /// Its model, as `--model` takes it.
+    pub(crate) model: Option<String>,
+    /// What it is told to be.
+    #[serde(default)]
+    pub(crate) system: String,
+    /// The tools it never has.
+    #[serde(default)]
+    pub(crate) denied_tools: Vec<String>,
+    /// Up to which tier its gated calls run unasked.
+    #[serde(default)]
+    pub(crate) approval_policy: Option<Policy>,
+}
+
+/// A policy as the config writes it: a word, or a boolean.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "toml::Value")]
+pub(crate) struct Policy(pub(crate) ApprovalPolicy);
+
+impl TryFrom<toml::Value> for Policy {
+    type Error = String;
+
+    fn try_from(value: toml::Value) -> Result<Self, String> {
+        let text = match value {
+            toml::Value::Boolean(flag) => flag.to_string(),
+            toml::Value::String(text) => text,
+            other => other.to_string(),
+        };
+        text.parse()
+            .map(Self)
+            .map_err(|error: placet_ledger::policy::PolicyError| error.to_string())
+    }
+}
+
+/// What a file in the workspace may hold: it may only take away.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WorkspaceConfig {
+    /// Tools that no run in this workspace has.
+    #[serde(default)]
+    pub(crate) denied_tools: Vec<String>,
+}
+
+/// The name of the file in a workspace.
+const WORKSPACE_FILE: &str = "placet.toml";
+
+/// Reads the user's config. One that was named must be there.
+pub(crate) fn user(named: Option<&Path>, io: &Io) -> Result<(PathBuf, Config), CommandError> {
+    let path = match (named, io.var("XDG_CONFIG_HOME"), io.var("HOME")) {
+        (Some(named), _, _) => io.path(named),
+        (None, Some(folder), _) => Path::new(folder).join("placet/config.toml"),
+        (None, None, Some(home)) => Path::new(home).join(".config/placet/config.toml"),
+        (None, None, None) => return Ok((PathBuf::new(), Config::default())),
+    };
+    match (std::fs::read_to_string(&path), named) {
+        (Ok(text), _) => Ok((path.clone(), parse(&path, &text)?)),
+        (Err(error), None) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok((path, Config::default()))
+        }
+        (Err(error), _) => {
+            let what = format!("cannot read the config {}: {error}", path.display());
+            Err(CommandError::usage(what))
+        }
+    }
+}
+
+/// Reads what a workspace takes away.
+pub(crate) fn workspace(folder: &Path) -> Result<WorkspaceConfig, CommandError> {
+    let path = folder.join(WORKSPACE_FILE);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => parse(&path, &text).map_err(|error| {
+            error.hint("a file in the workspace may hold denied_tools, and nothing that grants")
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(WorkspaceConfig::default())
+        }
+        Err(error) => {
+            let what = format!("cannot read {}: {error}", path.display());
+            Err(CommandError::new(Kind::Failed, what))
+        }
+    }
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(path: &Path, text: &str) -> Result<T, CommandError> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| {
+            text.bytes()
+                .take(span.start)
+                .filter(|byte| *byte == b'\n')
+                .count()
+                + 1
+        });
+        let what = format!(
+            "{}:{line}: {}",
+            path.display(),
+            error.message().replace('\n', " ")
+        );
+        CommandError::usage(what)
+    })
+}

@@ -1,0 +1,228 @@
+//! One error for every verb: what kind it is, what happened, and what can be done.
+
+use std::error::Error;
+use std::fmt;
+
+use placet_engine::engine::EngineError;
+use placet_ledger::error::LedgerError;
+use placet_ledger::run::Rejection;
+use placet_ledger::store::sled::OpenError;
+use placet_ledger::view::LookupError;
+
+use crate::exit::ExitStatus;
+
+/// What kind of error it is; decides the exit code and the `code` of JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It failed.
+    Failed,
+    /// It is not allowed now.
+    Refused,
+    /// There is no such thing.
+    NotFound,
+    /// Somebody else was first, or holds it.
+    Conflict,
+    /// What is recorded does not verify.
+    Integrity,
+    /// The command line, the config or an input is wrong.
+    Usage,
+}
+
+impl Kind {
+    /// The word in JSON.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::Integrity => "integrity",
+            Self::Usage => "usage",
+        }
+    }
+
+    /// The exit code.
+    pub const fn exit(self) -> ExitStatus {
+        match self {
+            Self::Failed => ExitStatus::Failed,
+            Self::Refused => ExitStatus::Refused,
+            Self::NotFound => ExitStatus::NotFound,
+            Self::Conflict => ExitStatus::Conflict,
+            Self::Integrity => ExitStatus::Integrity,
+            Self::Usage => ExitStatus::Usage,
+        }
+    }
+}
+
+/// Why a verb did not do what it was asked.
+#[derive(Debug)]
+pub struct CommandError {
+    /// What kind of error it is.
+    pub kind: Kind,
+    /// What happened.
+    pub source: Box<dyn Error + Send + Sync>,
+    /// What can be done.
+    pub hints: Vec<String>,
+}
+
+impl CommandError {
+    /// An error of a kind.
+    pub fn new(kind: Kind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            kind,
+            source: source.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// A wrong command line or input.
+    pub fn usage(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(Kind::Usage, source)
+    }
+
+    /// Adds what can be done.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// What happened with its causes, on one line.
+    pub fn message(&self) -> String {
+        let mut text = self.source.to_string();
+        let mut cause = self.source.source();
+        while let Some(error) = cause {
+            let next = error.to_string();
+            if !text.ends_with(&next) {
+                text = format!("{text}: {next}");
+            }
+            cause = error.source();
+        }
+        text
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message())
+    }
+}
+
+impl From<LedgerError> for CommandError {
+    fn from(error: LedgerError) -> Self {
+        let (kind, hint) = match &error {
+            LedgerError::Rejected(rejection) => rejected(rejection),
+            LedgerError::NoRun(_) => (Kind::NotFound, Some("placet runs list")),
+            LedgerError::Conflict => (Kind::Conflict, Some("look at the run and try again")),
+            LedgerError::NoRoom(_) => (
+                Kind::Failed,
+                Some("make room on disk, then placet runs resume RUN"),
+            ),
+            LedgerError::Busy => (Kind::Conflict, Some("try again")),
+            LedgerError::Unknown(_) => (Kind::Failed, Some("placet runs show tells what was kept")),
+            LedgerError::Closed(_) => (Kind::Refused, Some("placet audit verify tells why")),
+            LedgerError::Integrity(_)
+            | LedgerError::Quarantined { .. }
+            | LedgerError::Authority(_)
+            | LedgerError::Unproven(_)
+            | LedgerError::Read(_) => (Kind::Integrity, Some("placet audit verify tells more")),
+            LedgerError::Write(_) | LedgerError::Encode(_) => (Kind::Failed, None),
+        };
+        let new = Self::new(kind, error);
+        match hint {
+            Some(hint) => new.hint(hint),
+            None => new,
+        }
+    }
+}
+
+fn rejected(rejection: &Rejection) -> (Kind, Option<&'static str>) {
+    match rejection {
+        Rejection::AlreadyAnswered(_) => (
+            Kind::Conflict,
+            Some("placet runs show RUN tells who answered"),
+        ),
+        Rejection::Coverage(_) => (
+            Kind::Refused,
+            Some("name every pending call once: placet runs show RUN lists them"),
+        ),
+        Rejection::NothingPending => (Kind::Refused, Some("placet runs show RUN")),
+        Rejection::Widened(_) | Rejection::ToolWidened(_) => {
+            (Kind::Refused, Some("start a new run to give it more"))
+        }
+        Rejection::Started | Rejection::NotDriven => (Kind::Conflict, None),
+        Rejection::NotStarted => (Kind::NotFound, Some("placet runs list")),
+        Rejection::Finished(_)
+        | Rejection::OutOfTurn(_)
+        | Rejection::NotAPerson
+        | Rejection::Expired(_)
+        | Rejection::NotExpired
+        | Rejection::Exhausted(_) => (Kind::Refused, None),
+        Rejection::UnknownCall(_) => (Kind::Refused, Some("placet runs show RUN lists its calls")),
+        Rejection::Text(_) | Rejection::Encoding => (Kind::Failed, None),
+    }
+}
+
+impl From<EngineError> for CommandError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Ledger(error) => error.into(),
+            EngineError::Scope(error) => {
+                Self::usage(error).hint("placet tools list names every tool")
+            }
+            EngineError::Outfit(error) => Self::new(Kind::Refused, error),
+            error @ EngineError::NoSuchTool(_) => {
+                Self::new(Kind::Refused, error).hint("tools can be taken away, not added")
+            }
+            error @ EngineError::ToolChanged(_) => {
+                Self::new(Kind::Refused, error).hint("cancel the run and start a new one")
+            }
+            error @ EngineError::WorkspaceReplaced { .. } => Self::new(Kind::Refused, error)
+                .hint("put the folder back, or cancel the run and start a new one"),
+            error @ EngineError::Content(_) => Self::new(Kind::Integrity, error),
+            error @ (EngineError::Runner(_) | EngineError::Driven(_)) => {
+                Self::new(Kind::Conflict, error)
+            }
+        }
+    }
+}
+
+impl From<LookupError> for CommandError {
+    fn from(error: LookupError) -> Self {
+        match error {
+            LookupError::Malformed(_) => Self::usage(error),
+            LookupError::NotFound { .. } => {
+                Self::new(Kind::NotFound, error).hint("placet runs list --all")
+            }
+            LookupError::Ambiguous { .. } => Self::usage(error).hint("give more digits"),
+        }
+    }
+}
+
+impl From<OpenError> for CommandError {
+    fn from(error: OpenError) -> Self {
+        let loss = "nothing is written to it until that is understood: placet audit verify";
+        match &error {
+            OpenError::Missing(_) => Self::new(Kind::NotFound, error)
+                .hint("placet run makes a ledger; --home or PLACET_HOME names another one"),
+            OpenError::InUse { .. } => Self::new(Kind::Conflict, error)
+                .hint("one process at a time holds a ledger; try again when it is done"),
+            OpenError::Exists(_) | OpenError::Io { .. } => Self::new(Kind::Failed, error),
+            OpenError::Damaged(_)
+            | OpenError::HeadMissing
+            | OpenError::HeadWithoutStore
+            | OpenError::KeysMissing
+            | OpenError::KeysWithoutStore
+            | OpenError::Behind { .. }
+            | OpenError::Forked { .. }
+            | OpenError::Head(_)
+            | OpenError::Keys(_) => Self::new(Kind::Integrity, error).hint(loss),
+        }
+    }
+}
+
+impl From<std::io::Error> for CommandError {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Kind::Failed, error)
+    }
+}

@@ -1,0 +1,219 @@
+//! The home: the folder that holds a ledger, made whole under another name and renamed once.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use placet_ledger::event::PublicKey;
+use placet_ledger::id::{HostId, LedgerId};
+use placet_ledger::store::sled::SledStore;
+use ring::rand::SystemRandom;
+use ring::signature::{Ed25519KeyPair, KeyPair};
+
+use crate::args::GlobalArgs;
+use crate::error::{CommandError, Kind};
+use crate::io::Io;
+
+/// Where everything of one ledger lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    /// The folder that holds it.
+    pub(crate) dir: PathBuf,
+    /// The folder of head files, one folder a ledger in it.
+    state: PathBuf,
+    /// Whether the environment named it.
+    pub(crate) from_env: bool,
+}
+
+/// The keys of a new ledger.
+pub(crate) struct NewKeys {
+    /// The public key that signs for it.
+    pub(crate) key: PublicKey,
+    /// The public key that can replace that one.
+    pub(crate) recovery: PublicKey,
+}
+
+impl Home {
+    /// Finds the home from options and environment; it need not exist.
+    pub(crate) fn locate(global: &GlobalArgs, io: &Io) -> Result<Self, CommandError> {
+        let under = |xdg: &str, rest: &str| -> Option<PathBuf> {
+            let home = || io.var("HOME").map(|home| Path::new(home).join(rest));
+            io.var(xdg)
+                .map(PathBuf::from)
+                .or_else(home)
+                .map(|folder| folder.join("placet"))
+        };
+        let nowhere = || {
+            CommandError::usage("there is no folder for the ledger: HOME is not set")
+                .hint("name one with --home DIR")
+        };
+        let (dir, from_env) = match (&global.home, io.var("PLACET_HOME")) {
+            (Some(named), _) => (io.path(named), false),
+            (None, Some(named)) => (io.path(Path::new(named)), true),
+            (None, None) => (
+                under("XDG_DATA_HOME", ".local/share").ok_or_else(nowhere)?,
+                false,
+            ),
+        };
+        let state = under("XDG_STATE_HOME", ".local/state").ok_or_else(nowhere)?;
+        Ok(Self {
+            dir: io.path(&dir),
+            state: io.path(&state),
+            from_env,
+        })
+    }
+
+    /// The folder of the head file of a ledger.
+    pub(crate) fn head_dir(&self, ledger: LedgerId) -> PathBuf {
+        self.state.join(ledger.to_string())
+    }
+
+    /// The folder of all head files.
+    pub(crate) fn state_dir(&self) -> &Path {
+        &self.state
+    }
+
+    /// Where lock files of file tools lie.
+    pub(crate) fn locks(&self) -> PathBuf {
+        self.dir.join("locks")
+    }
+
+    /// The ledger in it, if there is one.
+    pub(crate) fn ledger(&self) -> Option<LedgerId> {
+        SledStore::ledger_at(&self.dir)
+    }
+
+    /// Whether there is nothing yet.
+    pub(crate) fn is_free(&self) -> bool {
+        fs::read_dir(&self.dir).map_or(true, |mut entries| entries.next().is_none())
+    }
+
+    /// The folder in which a new home is made, beside its place.
+    pub(crate) fn staging(&self) -> Self {
+        let mut name = self.dir.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".new-{}", std::process::id()));
+        Self {
+            dir: self.dir.with_file_name(name),
+            ..self.clone()
+        }
+    }
+
+    /// Puts what was made in `staging` in its place.
+    pub(crate) fn adopt(&self, staging: &Self) -> Result<(), CommandError> {
+        fs::rename(&staging.dir, &self.dir)?;
+        if let Some(parent) = self.dir.parent() {
+            fs::File::open(parent)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the folders above it.
+    pub(crate) fn make_parents(&self) -> Result<(), CommandError> {
+        let cannot = |path: &Path, error: std::io::Error| {
+            let what = format!("cannot make the folder {}: {error}", path.display());
+            CommandError::new(Kind::Failed, what).hint("name another place with --home DIR")
+        };
+        for path in [self.dir.parent(), Some(self.state.as_path())]
+            .into_iter()
+            .flatten()
+        {
+            private_dir(path).map_err(|error| cannot(path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Makes keys, host id and the folder of locks.
+    pub(crate) fn furnish(&self) -> Result<NewKeys, CommandError> {
+        let keys = NewKeys {
+            key: self.write_key("ledger.key")?,
+            recovery: self.write_key("recovery.key")?,
+        };
+        self.write("host", uuid::Uuid::new_v4().to_string().as_bytes())?;
+        private_dir(&self.locks())?;
+        fs::File::open(&self.dir)?.sync_all()?;
+        Ok(keys)
+    }
+
+    fn write_key(&self, name: &str) -> Result<PublicKey, CommandError> {
+        let no_key = || CommandError::new(Kind::Failed, "cannot make a key for the ledger");
+        let pkcs8 = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(|_| no_key())?;
+        let pair = Ed25519KeyPair::from_pkcs8(pkcs8.as_ref()).map_err(|_| no_key())?;
+        let public = pair
+            .public_key()
+            .as_ref()
+            .try_into()
+            .map_err(|_| no_key())?;
+        self.write(name, pkcs8.as_ref())?;
+        Ok(PublicKey::from_bytes(public))
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), CommandError> {
+        let path = self.dir.join(name);
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
+        file.write_all(bytes)?;
+        Ok(file.sync_all()?)
+    }
+
+    /// The random id of this machine, as the home keeps it.
+    pub(crate) fn host(&self) -> Result<HostId, CommandError> {
+        let text = fs::read_to_string(self.dir.join("host"))?;
+        text.parse()
+            .map_err(|error| CommandError::new(Kind::Integrity, error))
+    }
+}
+
+/// A folder of our own that is removed in the end.
+#[derive(Debug)]
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes one beside the home, so that what lies in it is guarded as the home is; where that
+    /// cannot be, in the folder for temporary files.
+    pub(crate) fn make(home: &Home, temporary: &Path) -> Result<Self, CommandError> {
+        let beside = home.dir.parent().unwrap_or(temporary).join(scratch_name());
+        if scratch_dir(&beside).is_ok() {
+            return Ok(Self(beside));
+        }
+        Self::make_in(temporary)
+    }
+
+    /// Makes one in a folder.
+    pub(crate) fn make_in(folder: &Path) -> Result<Self, CommandError> {
+        let path = folder.join(scratch_name());
+        scratch_dir(&path).map_err(|error| {
+            let what = format!("cannot make the folder {}: {error}", path.display());
+            CommandError::new(Kind::Failed, what).hint("TMPDIR names another place")
+        })?;
+        Ok(Self(path))
+    }
+
+    /// The folder.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            tracing::warn!(path = %self.0.display(), %error, "a copy was left behind");
+        }
+    }
+}
+
+fn scratch_name() -> String {
+    format!(".placet-copy-{}", uuid::Uuid::new_v4().as_simple())
+}
+
+fn scratch_dir(path: &Path) -> std::io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
+fn private_dir(path: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}

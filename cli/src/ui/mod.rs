@@ -1,0 +1,129 @@
+//! What people and programs are shown: data on standard output, everything else beside it.
+
+pub(crate) mod card;
+pub(crate) mod csv;
+pub(crate) mod report;
+pub(crate) mod run_page;
+pub(crate) mod table;
+pub(crate) mod text;
+pub(crate) mod timeline;
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::error::CommandError;
+use crate::io::Io;
+
+/// Columns where nothing tells how many there are.
+const WIDTH_DEFAULT: usize = 80;
+
+/// Fewer columns leave no room beside the margin.
+const WIDTH_MIN: usize = 40;
+
+/// More columns are not read with ease.
+const WIDTH_MAX: usize = 160;
+
+/// Writes data to standard output and everything else to standard error.
+pub(crate) struct Printer<'a> {
+    io: &'a mut Io,
+    json: bool,
+    quiet: bool,
+    color: bool,
+}
+
+impl<'a> Printer<'a> {
+    /// A printer.
+    pub(crate) fn new(io: &'a mut Io, json: bool, quiet: bool, color: bool) -> Self {
+        Self {
+            io,
+            json,
+            quiet,
+            color,
+        }
+    }
+
+    /// Whether JSON is wanted.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether colour is wanted on standard output.
+    pub(crate) fn color(&self) -> bool {
+        self.color
+    }
+
+    /// Columns of the screen: as the environment tells, or the width that every screen has.
+    pub(crate) fn width(&self) -> usize {
+        let columns = self.io.var("COLUMNS").and_then(|text| text.parse().ok());
+        columns.unwrap_or(WIDTH_DEFAULT).clamp(WIDTH_MIN, WIDTH_MAX)
+    }
+
+    /// The outside.
+    pub(crate) fn io(&mut self) -> &mut Io {
+        self.io
+    }
+
+    /// Data as JSON, on a line. A reader that has gone away ends the output, not the work.
+    pub(crate) fn value(&mut self, value: &impl Serialize) -> Result<(), CommandError> {
+        let mut line = serde_json::to_vec(value)
+            .map_err(|error| CommandError::new(crate::error::Kind::Failed, error))?;
+        line.push(b'\n');
+        if self.io.stdout_is_terminal
+            && let Ok(shown) = std::str::from_utf8(&line)
+        {
+            line = text::json(shown.trim_end_matches('\n')).into_bytes();
+            line.push(b'\n');
+        }
+        self.raw(&line)
+    }
+
+    /// Data as text that was neutralised before.
+    pub(crate) fn data(&mut self, text: &str) -> Result<(), CommandError> {
+        self.raw(text.as_bytes())
+    }
+
+    fn raw(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
+        let written = self
+            .io
+            .stdout
+            .write_all(bytes)
+            .and_then(|()| self.io.stdout.flush());
+        match written {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    /// A remark for people.
+    pub(crate) fn note(&mut self, text: &str) {
+        if !self.quiet {
+            self.say(text);
+        }
+    }
+
+    /// Something that people must know, whatever was asked to be left out.
+    pub(crate) fn warn(&mut self, text: &str) {
+        self.say(text);
+    }
+
+    /// An error, whatever was asked to be left out.
+    pub(crate) fn error(&mut self, error: &CommandError) {
+        if self.json {
+            let hints = &error.hints;
+            let body = serde_json::json!({"error": {
+                "code": error.kind.code(), "message": error.message(), "hints": hints,
+            }});
+            return self.say(&body.to_string());
+        }
+        self.say(&format!("error: {}", error.message()));
+        for hint in &error.hints {
+            self.say(&format!("  hint: {hint}"));
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        // Nobody is left to be told that standard error is gone.
+        drop(writeln!(self.io.stderr, "{}", text::sentence(text)));
+    }
+}

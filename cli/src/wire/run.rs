@@ -1,0 +1,250 @@
+//! What `run`, `approve`, `answer` and `resume` say about a run.
+
+use std::collections::BTreeMap;
+
+use placet_ledger::budget::{Cap, Tokens};
+use placet_ledger::content::Contents;
+use placet_ledger::event::{Outcome, RefusalKind};
+use placet_ledger::run::{Call, Close, Phase, RunState, Status, Turn};
+use serde::Serialize;
+
+/// A run as these verbs leave it.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunReport {
+    /// Its id.
+    pub(crate) run: String,
+    /// Its state.
+    pub(crate) state: &'static str,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) outcome: Option<&'static str>,
+    /// What the model said last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+    /// Why the model could not go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// The cap on which the run ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cap: Option<String>,
+    /// The calls that wait for people.
+    pub(crate) pending: Vec<PendingCall>,
+    /// The calls that were refused or turned down.
+    pub(crate) declined: Vec<UnsuccessfulCall>,
+    /// The calls that were executed and did not succeed: failed, stale or interrupted.
+    pub(crate) unsuccessful: Vec<UnsuccessfulCall>,
+    /// What the tools did, in all.
+    pub(crate) tools: BTreeMap<String, ToolTotals>,
+    /// What it used.
+    pub(crate) usage: UsageReport,
+}
+
+/// A call that waits for people.
+#[derive(Debug, Serialize)]
+pub(crate) struct PendingCall {
+    /// The call.
+    pub(crate) call: String,
+    /// What is asked.
+    pub(crate) kind: &'static str,
+    /// The tool.
+    pub(crate) tool: String,
+    /// The request digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request: Option<String>,
+}
+
+/// A call that did not do what was wanted.
+#[derive(Debug, Serialize)]
+pub(crate) struct UnsuccessfulCall {
+    /// The call.
+    pub(crate) call: String,
+    /// The tool, where the name is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool: Option<String>,
+    /// Why.
+    pub(crate) why: &'static str,
+}
+
+/// What one tool did in a run.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ToolTotals {
+    /// Calls of it.
+    pub(crate) calls: u64,
+    /// Those that took effect.
+    pub(crate) succeeded: u64,
+    /// Those that were executed and did not succeed.
+    pub(crate) unsuccessful: u64,
+    /// Those that were refused or turned down.
+    pub(crate) declined: u64,
+    /// How long all its executions took.
+    pub(crate) duration_ms: u64,
+}
+
+/// What a run used.
+#[derive(Debug, Serialize)]
+pub(crate) struct UsageReport {
+    /// Active time of its segments.
+    pub(crate) active_ms: u64,
+    /// Cost of its model calls.
+    pub(crate) cost_usd: String,
+    /// Calls of the model.
+    pub(crate) iterations: u64,
+    /// Tokens.
+    pub(crate) tokens: u64,
+}
+
+/// The word for a state.
+pub(crate) const fn state_word(status: Status) -> &'static str {
+    match status {
+        Status::Running => "running",
+        Status::Waiting => "waiting",
+        Status::Parked => "parked",
+        Status::InDoubt => "in_doubt",
+        Status::Finished(_) => "finished",
+    }
+}
+
+const fn refusal_word(kind: RefusalKind) -> &'static str {
+    match kind {
+        RefusalKind::UnknownTool => "unknown_tool",
+        RefusalKind::HiddenHalf => "hidden_half",
+        RefusalKind::BadArguments => "bad_arguments",
+        RefusalKind::DeniedTool => "denied_tool",
+        RefusalKind::RepeatOf => "repeat_of",
+        RefusalKind::OverLimit => "over_limit",
+        RefusalKind::Rule => "rule",
+        RefusalKind::Nobody => "nobody",
+    }
+}
+
+/// How a call that is over ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Succeeded,
+    Unsuccessful(&'static str),
+    Declined(&'static str),
+}
+
+const fn end(phase: Phase) -> Option<End> {
+    match phase {
+        Phase::Closed(close) => Some(match close {
+            Close::Succeeded => End::Succeeded,
+            Close::Failed => End::Unsuccessful("failed"),
+            Close::Stale => End::Unsuccessful("stale"),
+            Close::Interrupted => End::Unsuccessful("interrupted"),
+            Close::Denied => End::Declined("denied"),
+            Close::Expired => End::Declined("expired"),
+            Close::Refused(kind) => End::Declined(refusal_word(kind)),
+        }),
+        Phase::Named
+        | Phase::Proposed
+        | Phase::Pending
+        | Phase::Granted
+        | Phase::Executing { .. }
+        | Phase::InDoubt => None,
+    }
+}
+
+impl RunReport {
+    /// What there is to say about a run.
+    pub(crate) fn of(state: &RunState, contents: &Contents) -> Self {
+        let status = state.status();
+        let last = state.replies().last().and_then(|reply| reply.text.as_ref());
+        let text = last
+            .and_then(|blob| contents.text(&blob.commitment))
+            .map(str::to_owned);
+        let error = match state.turn() {
+            Turn::Failed { detail } => detail.and_then(|blob| contents.text(&blob.commitment)),
+            Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
+        };
+        let usage = state.usage();
+        Self {
+            run: state.run().to_string(),
+            state: state_word(status),
+            outcome: state.outcome().map(Outcome::as_str),
+            text,
+            error: error.map(str::to_owned),
+            cap: cap(state),
+            pending: state.batch().filter_map(pending).collect(),
+            declined: state.calls().filter_map(declined).collect(),
+            unsuccessful: state.calls().filter_map(unsuccessful).collect(),
+            tools: tools(state),
+            usage: UsageReport {
+                active_ms: usage.active_ms,
+                cost_usd: usage.cost_usd.to_string(),
+                iterations: usage.iterations,
+                tokens: usage.tokens,
+            },
+        }
+    }
+}
+
+/// The cap on which a run ended. A cap on tokens may be reached before it is spent: the next call
+/// of the model would have had no room, which no other cap can say.
+fn cap(state: &RunState) -> Option<String> {
+    if state.outcome() != Some(Outcome::Budget) {
+        return None;
+    }
+    let spent = state
+        .usage()
+        .blocks_model_call(state.limits(), Tokens::default());
+    Some(spent.unwrap_or(Cap::Tokens).to_string())
+}
+
+fn pending(call: &Call) -> Option<PendingCall> {
+    let kind = match call.phase() {
+        Phase::Pending => "approval",
+        Phase::InDoubt => "in_doubt",
+        Phase::Named
+        | Phase::Proposed
+        | Phase::Granted
+        | Phase::Executing { .. }
+        | Phase::Closed(_) => return None,
+    };
+    Some(PendingCall {
+        call: call.id().to_string(),
+        kind,
+        tool: call.tool().map(ToString::to_string).unwrap_or_default(),
+        request: call.requested().map(|asked| asked.digest.to_string()),
+    })
+}
+
+fn named(call: &Call, why: &'static str) -> UnsuccessfulCall {
+    let tool = call.tool().map(ToString::to_string);
+    UnsuccessfulCall {
+        call: call.id().to_string(),
+        tool,
+        why,
+    }
+}
+
+fn declined(call: &Call) -> Option<UnsuccessfulCall> {
+    match end(call.phase()) {
+        Some(End::Declined(why)) => Some(named(call, why)),
+        Some(End::Succeeded | End::Unsuccessful(_)) | None => None,
+    }
+}
+
+fn unsuccessful(call: &Call) -> Option<UnsuccessfulCall> {
+    match end(call.phase()) {
+        Some(End::Unsuccessful(why)) => Some(named(call, why)),
+        Some(End::Succeeded | End::Declined(_)) | None => None,
+    }
+}
+
+fn tools(state: &RunState) -> BTreeMap<String, ToolTotals> {
+    let mut tools: BTreeMap<String, ToolTotals> = BTreeMap::new();
+    for call in state.calls() {
+        let Some(tool) = call.tool() else { continue };
+        let totals = tools.entry(tool.to_string()).or_default();
+        totals.calls += 1;
+        totals.duration_ms = totals.duration_ms.saturating_add(call.duration_ms());
+        match end(call.phase()) {
+            Some(End::Succeeded) => totals.succeeded += 1,
+            Some(End::Unsuccessful(_)) => totals.unsuccessful += 1,
+            Some(End::Declined(_)) => totals.declined += 1,
+            None => {}
+        }
+    }
+    tools
+}

@@ -1,0 +1,334 @@
+//! The composition root: opens home, store, ledger and engine for a verb.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use placet_engine::clock::SystemClock;
+use placet_engine::engine::Engine;
+use placet_engine::ids::LiveStamps;
+use placet_engine::outfit::LocalOutfit;
+use placet_engine::policy::Gate;
+use placet_engine::workspace::ClosedSet;
+use placet_ledger::approval::{Assurance, Channel};
+use placet_ledger::clock::Clock;
+use placet_ledger::envelope::Recorded;
+use placet_ledger::event::LedgerCreated;
+use placet_ledger::id::{LedgerId, Principal, StreamId};
+use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
+use placet_ledger::owner::Parts;
+use placet_ledger::run::Caller;
+use placet_ledger::store::EventStore;
+use placet_ledger::store::sled::SledStore;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::args::GlobalArgs;
+use crate::config::{self, Config};
+use crate::error::{CommandError, Kind};
+use crate::home::Home;
+use crate::tee::Tee;
+use crate::ui::Printer;
+use crate::wire::event::EventLine;
+
+/// The format of stores that this release writes.
+const STORE_FORMAT: u32 = 1;
+
+/// The rules that every ledger starts with: there are none yet.
+const SHIPPED_RULES: &[u8] = b"[]";
+
+/// What a verb works with.
+pub(crate) struct Wiring<'a> {
+    /// Options that every verb takes.
+    pub(crate) global: GlobalArgs,
+    /// Where everything of the ledger lies.
+    pub(crate) home: Home,
+    /// The user's config.
+    pub(crate) config: Config,
+    config_path: PathBuf,
+    /// Where results and remarks go.
+    pub(crate) printer: Printer<'a>,
+    runtime: Runtime,
+}
+
+/// An open ledger, held by this process until it is dropped.
+pub(crate) struct Open {
+    store: Arc<SledStore>,
+    /// The ledger.
+    pub(crate) ledger: Ledger,
+    /// The engine over it.
+    pub(crate) engine: Engine,
+    /// What is appended, where somebody asked to be told.
+    pub(crate) told: Option<UnboundedReceiver<Recorded>>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.store.close();
+    }
+}
+
+impl<'a> Wiring<'a> {
+    /// Reads home and config.
+    pub(crate) fn new(global: GlobalArgs, mut printer: Printer<'a>) -> Result<Self, CommandError> {
+        let home = Home::locate(&global, printer.io())?;
+        let (config_path, config) = config::user(global.config.as_deref(), printer.io())?;
+        if home.from_env {
+            printer.note(&format!("home {} (from PLACET_HOME)", home.dir.display()));
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        Ok(Self {
+            global,
+            home,
+            config,
+            config_path,
+            printer,
+            runtime,
+        })
+    }
+
+    /// Waits for work.
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    /// Waits for work, and writes what is appended meanwhile, one JSON object a line.
+    pub(crate) fn tell_while<T>(
+        &mut self,
+        mut told: UnboundedReceiver<Recorded>,
+        work: impl Future<Output = T>,
+    ) -> Result<T, CommandError> {
+        let printer = &mut self.printer;
+        let mut tell = |recorded: &Recorded| {
+            let line = EventLine::of(recorded);
+            printer.value(&line.map_err(|error| CommandError::new(Kind::Failed, error))?)
+        };
+        self.runtime.block_on(async {
+            tokio::pin!(work);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(recorded) = told.recv() => tell(&recorded)?,
+                    done = &mut work => {
+                        while let Ok(recorded) = told.try_recv() {
+                            tell(&recorded)?;
+                        }
+                        return Ok(done);
+                    }
+                }
+            }
+        })
+    }
+
+    /// The person at this end, as the system knows them.
+    pub(crate) fn principal(&mut self) -> Result<Principal, CommandError> {
+        local_principal(self.printer.io().uid)
+            .map_err(|error| CommandError::new(Kind::Failed, error))
+    }
+
+    /// Whoever calls this verb.
+    pub(crate) fn caller(&mut self) -> Result<Caller, CommandError> {
+        Ok(Caller::Person {
+            principal: self.principal()?,
+            channel: Channel::Cli,
+            assurance: Assurance::SameUser,
+        })
+    }
+
+    /// Opens the ledger, or makes it where there is none; `tell` asks to be told of appends.
+    pub(crate) fn open_or_create(&mut self, tell: bool) -> Result<Open, CommandError> {
+        if self.home.is_free() {
+            self.create()?;
+        }
+        self.open_telling(tell)
+    }
+
+    /// Opens the ledger that is there.
+    pub(crate) fn open(&mut self) -> Result<Open, CommandError> {
+        self.open_telling(false)
+    }
+
+    fn open_telling(&mut self, tell: bool) -> Result<Open, CommandError> {
+        let head_dir = self.head_dir()?;
+        let store = Arc::new(SledStore::open(&self.home.dir, &head_dir)?);
+        self.listen();
+        let (sender, receiver) = unbounded_channel();
+        let shared: Arc<dyn EventStore> = if tell {
+            Arc::new(Tee {
+                store: store.clone(),
+                told: sender,
+            })
+        } else {
+            store.clone()
+        };
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let parts = Parts {
+            store: shared,
+            judge: Arc::new(Gate),
+            clock: clock.clone(),
+            stamps: Arc::new(LiveStamps::new(clock.clone())),
+        };
+        let ledger = self.block_on(Ledger::open(parts))?;
+        let outfit = LocalOutfit {
+            closed: self.closed()?,
+            locks: self.home.locks(),
+        };
+        let stop = self.printer.io().stop.clone();
+        let host = self.home.host()?;
+        let engine = Engine::new(ledger.clone(), Arc::new(outfit), clock, host, stop);
+        Ok(Open {
+            store,
+            ledger,
+            engine,
+            told: tell.then_some(receiver),
+        })
+    }
+
+    /// Opens the store to read what is there, even where it must not be written to any more.
+    /// Sled changes what it opens, so that this is a copy in `scratch`.
+    pub(crate) fn open_copy(
+        &mut self,
+        scratch: &std::path::Path,
+    ) -> Result<(Arc<dyn EventStore>, Option<CommandError>), CommandError> {
+        let head_dir = self.head_dir()?;
+        let (store, why) = SledStore::open_copy(&self.home.dir, &head_dir, scratch)?;
+        Ok((Arc::new(store), why.map(CommandError::from)))
+    }
+
+    /// The folder for temporary files.
+    pub(crate) fn temporary(&mut self) -> PathBuf {
+        let named = self.printer.io().var("TMPDIR").map(PathBuf::from);
+        named.unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
+    /// How the program is called to look at this ledger once more.
+    pub(crate) fn program(&self) -> String {
+        match &self.global.home {
+            Some(home) => format!("placet --home {}", shell_word(&home.display().to_string())),
+            None => "placet".to_owned(),
+        }
+    }
+
+    /// The folder of the head file of the ledger in the home.
+    pub(crate) fn head_dir(&self) -> Result<PathBuf, CommandError> {
+        let dir = self.home.dir.display();
+        let ledger = self.home.ledger().ok_or_else(|| {
+            if self.home.is_free() {
+                CommandError::new(Kind::NotFound, format!("there is no ledger at {dir}"))
+                    .hint("placet run makes one; --home DIR or PLACET_HOME names another place")
+            } else {
+                let what = format!("what lies at {dir} is no ledger, or only a part of one");
+                CommandError::new(Kind::Integrity, what).hint("name another place with --home DIR")
+            }
+        })?;
+        Ok(self.home.head_dir(ledger))
+    }
+
+    /// What no tool may touch: the home, the head files, the config, the program itself.
+    fn closed(&mut self) -> Result<ClosedSet, CommandError> {
+        let mut closed = ClosedSet::new();
+        let failed = |error| CommandError::new(Kind::Failed, error);
+        if let Some(program) = &self.printer.io().program {
+            closed.close_file(program).map_err(failed)?;
+        }
+        closed.close_folder(&self.home.dir).map_err(failed)?;
+        closed.close_folder(self.home.state_dir()).map_err(failed)?;
+        if let Some(folder) = self.config_path.parent().filter(|folder| folder.is_dir()) {
+            if self.global.config.is_some() {
+                closed.close_file(&self.config_path).map_err(failed)?;
+            } else {
+                closed.close_folder(folder).map_err(failed)?;
+            }
+        }
+        Ok(closed)
+    }
+
+    fn create(&mut self) -> Result<(), CommandError> {
+        self.home.make_parents()?;
+        let staging = self.home.staging();
+        let ledger = LedgerId::new(uuid::Uuid::new_v4());
+        let made = self
+            .build(&staging, ledger)
+            .and_then(|()| self.home.adopt(&staging));
+        if made.is_err() {
+            // What was half made is of no use to anyone.
+            drop(std::fs::remove_dir_all(&staging.dir));
+        }
+        made?;
+        let dir = self.home.dir.display().to_string();
+        self.printer.note(&format!("made a new ledger at {dir}"));
+        self.printer.note(&format!(
+            "  hint: move {dir}/recovery.key to a safe place offline; it alone can replace a \
+             stolen ledger key"
+        ));
+        Ok(())
+    }
+
+    fn build(&mut self, staging: &Home, ledger: LedgerId) -> Result<(), CommandError> {
+        let by = self.principal()?;
+        let store = SledStore::create(&staging.dir, ledger, &staging.head_dir(ledger))?;
+        let keys = staging.furnish()?;
+        let created = LedgerCreated {
+            format: STORE_FORMAT,
+            journal: StreamId::new(uuid::Uuid::new_v4()),
+            key: keys.key,
+            recovery: keys.recovery,
+        };
+        let new = NewLedger {
+            ledger,
+            created,
+            rules: SHIPPED_RULES.to_vec(),
+            by,
+        };
+        let stamps = LiveStamps::new(Arc::new(SystemClock));
+        let made = self.block_on(Ledger::create(&store, &stamps, new));
+        store.close();
+        Ok(made?)
+    }
+
+    /// Turns the first Ctrl-C, and a wish to terminate, into a wish to stop.
+    fn listen(&mut self) {
+        let io = self.printer.io();
+        if !io.signals {
+            return;
+        }
+        let (stop, terminated) = (io.stop.clone(), io.terminated.clone());
+        self.runtime.spawn(async move {
+            if !signalled().await {
+                terminated.store(true, Ordering::Relaxed);
+            }
+            stop.raise();
+            // Whoever asks twice does not want to wait for a tool that hangs: the record knows
+            // what had started.
+            let interrupt = signalled().await;
+            std::process::exit(if interrupt { 130 } else { 143 });
+        });
+    }
+}
+
+/// Waits for Ctrl-C (true) or a signal to terminate (false).
+async fn signalled() -> bool {
+    use tokio::signal::unix::{SignalKind, signal};
+    if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => true,
+            _ = terminate.recv() => false,
+        }
+    } else {
+        drop(tokio::signal::ctrl_c().await);
+        true
+    }
+}
+
+/// A word that a shell reads as it is.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,183 @@
+//! Automatic decisions judged again, from what was recorded before each of them.
+
+use crate::approval::By;
+use crate::content::{Commitment, Contents};
+use crate::event::{ApprovalGranted, ApprovalRequested, CallRefused, Event, RefusalKind};
+use crate::gate_input::{gate_input, gate_needs};
+use crate::id::{CallId, Version};
+use crate::judge::{Judge, Verdict};
+use crate::run::{RunState, Turn};
+
+/// The verdict that an event records, if the gate gave it.
+pub(super) fn recorded_verdict(event: &Event) -> Option<(CallId, Verdict)> {
+    match event {
+        Event::ApprovalRequested(asked) => Some((
+            asked.call,
+            Verdict::Ask {
+                rule: asked.rule.clone(),
+                quorum: asked.quorum,
+                tier: asked.tier,
+            },
+        )),
+        Event::ApprovalGranted(ApprovalGranted::Automatic(grant)) => Some((
+            grant.call,
+            Verdict::Approve {
+                by: grant.by.clone(),
+                tier: grant.tier,
+            },
+        )),
+        Event::CallRefused(refused) => declined(refused),
+        Event::ApprovalGranted(ApprovalGranted::ByPerson(_))
+        | Event::RunStarted(_)
+        | Event::SegmentStarted(_)
+        | Event::SegmentEnded(_)
+        | Event::ModelCalled(_)
+        | Event::ModelReplied(_)
+        | Event::ModelFailed(_)
+        | Event::CallProposed(_)
+        | Event::ApprovalDenied(_)
+        | Event::ApprovalExpired(_)
+        | Event::ExecutionStarted(_)
+        | Event::ExecutionRefused(_)
+        | Event::ExecutionSucceeded(_)
+        | Event::ExecutionFailed(_)
+        | Event::ExecutionStale(_)
+        | Event::ExecutionInterrupted(_)
+        | Event::ExecutionInDoubt(_)
+        | Event::ExecutionSettled(_)
+        | Event::LimitsTightened(_)
+        | Event::ToolsNarrowed(_)
+        | Event::RunParked(_)
+        | Event::RunCancelRequested(_)
+        | Event::RunFinished(_)
+        | Event::LedgerCreated(_)
+        | Event::RulesAdopted(_)
+        | Event::ClockStepped(_)
+        | Event::AttemptRefused(_) => None,
+    }
+}
+
+/// The gate's own refusals; the others come from the registry or from a spent budget.
+fn declined(refused: &CallRefused) -> Option<(CallId, Verdict)> {
+    match refused.kind {
+        RefusalKind::Rule | RefusalKind::Nobody | RefusalKind::RepeatOf => Some((
+            refused.call,
+            Verdict::Decline {
+                kind: refused.kind,
+                of: refused.of,
+            },
+        )),
+        RefusalKind::UnknownTool
+        | RefusalKind::HiddenHalf
+        | RefusalKind::BadArguments
+        | RefusalKind::DeniedTool
+        | RefusalKind::OverLimit => None,
+    }
+}
+
+/// What came of judging a decision again.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// The same verdict.
+    Same,
+    /// Another one; the text says which.
+    Differs(String),
+    /// What it rests on cannot be read.
+    Unknown,
+}
+
+/// Judges again what `recorded` says about `call`, from the state before that record.
+pub(super) fn judge_again(
+    judge: &dyn Judge,
+    before: &RunState,
+    contents: &Contents,
+    (call, recorded): &(CallId, Verdict),
+) -> Again {
+    let needs = gate_needs(before, *call);
+    if needs.iter().any(|needed| contents.get(needed).is_none()) {
+        return Again::Unknown;
+    }
+    let Some(input) = gate_input(before, contents, *call) else {
+        return Again::Differs(format!("a verdict on {call}, which was not proposed"));
+    };
+    let verdict = judge.judge(&input);
+    if verdict == *recorded {
+        Again::Same
+    } else {
+        let (recorded, verdict) = (said(recorded), said(&verdict));
+        Again::Differs(format!("recorded is: {recorded}; judged again: {verdict}"))
+    }
+}
+
+fn said(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Approve { by, tier } => {
+            let by = match by {
+                By::Person { principal, .. } => format!("person {principal}"),
+                By::Policy { rule } => format!("policy {rule}"),
+                By::List { tool } => format!("list entry {tool}"),
+                By::Tool => String::from("the tool"),
+            };
+            format!("approve as {tier} by {by}")
+        }
+        Verdict::Ask { rule, quorum, tier } => {
+            format!("ask {quorum} person(s) as {tier} by {rule}")
+        }
+        Verdict::Decline { kind, of } => match of {
+            Some(of) => format!("decline ({kind:?} {of})"),
+            None => format!("decline ({kind:?})"),
+        },
+    }
+}
+
+/// Whether a request expires when its run says.
+pub(super) fn expiry_differs(before: &RunState, asked: &ApprovalRequested) -> bool {
+    match before.turn() {
+        Turn::Replied { at, .. } => asked.expires_at != at.plus_ms(before.started().park_expiry_ms),
+        Turn::Ready | Turn::Called { .. } | Turn::Failed { .. } => true,
+    }
+}
+
+/// The version of the authority stream that an event was judged on.
+pub(super) struct JudgedOn {
+    pub(super) authority: Version,
+    /// The rules it names.
+    pub(super) rules: Option<Commitment>,
+}
+
+/// What a decision says it was judged on.
+pub(super) fn judged_on(event: &Event) -> Option<JudgedOn> {
+    let (authority, rules) = match event {
+        Event::RunStarted(e) => (e.authority, Some(e.rules)),
+        Event::ApprovalRequested(e) => (e.authority, Some(e.rules)),
+        Event::ApprovalGranted(ApprovalGranted::Automatic(e)) => (e.authority, None),
+        Event::ApprovalGranted(ApprovalGranted::ByPerson(e)) => (e.authority, None),
+        Event::ApprovalDenied(e) => (e.authority, None),
+        Event::CallRefused(e) => (e.authority, None),
+        Event::ExecutionStarted(e) => (e.authority, None),
+        Event::ExecutionRefused(e) => (e.authority, None),
+        Event::SegmentStarted(_)
+        | Event::SegmentEnded(_)
+        | Event::ModelCalled(_)
+        | Event::ModelReplied(_)
+        | Event::ModelFailed(_)
+        | Event::CallProposed(_)
+        | Event::ApprovalExpired(_)
+        | Event::ExecutionSucceeded(_)
+        | Event::ExecutionFailed(_)
+        | Event::ExecutionStale(_)
+        | Event::ExecutionInterrupted(_)
+        | Event::ExecutionInDoubt(_)
+        | Event::ExecutionSettled(_)
+        | Event::LimitsTightened(_)
+        | Event::ToolsNarrowed(_)
+        | Event::RunParked(_)
+        | Event::RunCancelRequested(_)
+        | Event::RunFinished(_)
+        | Event::LedgerCreated(_)
+        | Event::RulesAdopted(_)
+        | Event::ClockStepped(_)
+        | Event::AttemptRefused(_) => return None,
+    };
+    Some(JudgedOn { authority, rules })
+}

@@ -1,0 +1,266 @@
+//! Crashes at every place: a resumed run comes to the same end, and nothing is done twice.
+//!
+//! The cuts of [`Moment`]s stand for windows W7, W9, W10, W11, W15, W17 and W26 of the event
+//! format's table, and every other window between two records; further tests name theirs.
+
+use std::sync::{Arc, Mutex};
+
+use placet_ledger::event::{Event, Outcome};
+use placet_ledger::id::{CallId, RunId};
+use placet_ledger::run::{Phase, RunState};
+use placet_ledger::store::memory::MemoryStore;
+use placet_replay::cut;
+use placet_replay::faulty_store::{Fault, FaultyStore};
+use placet_replay::play::{End, Play, is_passing, plays};
+use placet_replay::tools::{Ran, Tools};
+use placet_replay::world::{World, WorldError, ledger_id};
+
+/// How often a process is started again in one run.
+const RESTARTS_MAX: usize = 16;
+
+/// How large the log was just before an append, and what was outside of it.
+struct Moment {
+    size: usize,
+    tools: Arc<Tools>,
+}
+
+/// A play from beginning to end without a crash.
+struct Whole {
+    world: World,
+    run: RunId,
+    end: End,
+    moments: Vec<Moment>,
+}
+
+async fn whole(play: &Play) -> Whole {
+    let store = FaultyStore::new(Arc::new(MemoryStore::new(ledger_id())));
+    let mut world = World::over(store.clone()).await.unwrap();
+    let moments: Arc<Mutex<Vec<Moment>>> = Arc::default();
+    let (seen, tools) = (moments.clone(), world.tools.clone());
+    store.watch(move |size| {
+        let size = usize::try_from(size).unwrap();
+        let tools = tools.copy();
+        seen.lock().unwrap().push(Moment { size, tools });
+    });
+    let run = play.start(&mut world).await.unwrap();
+    let end = play.on(&mut world, run).await.unwrap();
+    let mut moments = std::mem::take(&mut *moments.lock().unwrap());
+    moments.push(Moment {
+        size: cut::log(&**world.store()).await.unwrap().len(),
+        tools: world.tools.copy(),
+    });
+    Whole {
+        world,
+        run,
+        end,
+        moments,
+    }
+}
+
+/// What is left of a play that was cut at this size.
+async fn left(whole: &Whole, size: usize, tools: &Tools) -> World {
+    let store = cut::prefix(&**whole.world.store(), ledger_id(), size).await;
+    whole
+        .world
+        .left(store.unwrap(), tools.copy())
+        .await
+        .unwrap()
+}
+
+fn is_executing(state: &RunState, call: CallId) -> bool {
+    let phase = state.call(call).unwrap().phase();
+    matches!(phase, Phase::Executing { .. })
+}
+
+/// The end is the one without a crash, or the run waits because of an execution that the cut hit
+/// and whose tool cannot tell what became of it.
+fn assert_same_end(case: &str, end: &End, whole: &End, before: &RunState) {
+    if end == whole {
+        return;
+    }
+    assert_eq!(
+        end.outcome, None,
+        "{case}: another end: {end:?}, not {whole:?}"
+    );
+    let doubt = |call: &CallId| {
+        let tool = before.call(*call).unwrap().tool().unwrap();
+        let tells = tool.as_str() != "act" && end.values[0].as_deref() != Some("theirs");
+        is_executing(before, *call) && !tells
+    };
+    let doubts = end
+        .phases
+        .iter()
+        .filter(|(_, phase)| **phase == Phase::InDoubt);
+    let doubts: Vec<_> = doubts.map(|(call, _)| call).collect();
+    assert!(
+        !doubts.is_empty() && doubts.into_iter().all(doubt),
+        "{case}: {end:?}"
+    );
+}
+
+/// No call that changes something ran twice, counting from the very beginning.
+fn assert_once(case: &str, tools: &Tools, end: &End) {
+    for call in end.phases.keys() {
+        let of_call =
+            |ran: &Ran| matches!(ran, Ran::Executed(tool, of) if of == call && tool != "look");
+        let ran = tools.ran();
+        let times = ran.iter().filter(|ran| of_call(ran)).count();
+        assert!(times <= 1, "{case}: {call} ran {times} times: {ran:?}");
+    }
+}
+
+/// Drives once, with nobody answering, and holds all that was done to what the prefix permits.
+async fn assert_permitted(
+    play: &Play,
+    case: &str,
+    (world, run): (&mut World, RunId),
+    before: &RunState,
+) {
+    let ran = world.tools.ran().len();
+    play.drive(world, run).await.unwrap();
+    let records = world.records(run).await.unwrap();
+    let since = usize::try_from(before.head().version.get()).unwrap() + 1;
+    let started = |call: CallId| {
+        let of = |event: &Event| matches!(event, Event::ExecutionStarted(e) if e.call == call);
+        records[since..].iter().filter(|r| of(r.event())).count()
+    };
+    for ran in &world.tools.ran()[ran..] {
+        let Ran::Executed(_, call) = ran else {
+            continue;
+        };
+        assert!(
+            started(*call) > 0,
+            "{case}: {call} ran without a durable start"
+        );
+        let known = before.call(*call);
+        let asked = known.is_some_and(|known| known.requested().is_some());
+        let granted = known.is_some_and(|known| known.grant().is_some());
+        assert!(granted || !asked, "{case}: {call} was pending and ran");
+    }
+    for call in before.pending().keys() {
+        let phase = world.state(run).await.unwrap().call(*call).unwrap().phase();
+        assert_eq!(phase, Phase::Pending, "{case}: nobody answered {call}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_cut_after_any_record_does_what_the_prefix_permits_and_comes_to_the_same_end() {
+    let mut cuts = 0_usize;
+    for play in plays() {
+        let whole = whole(&play).await;
+        for pair in whole.moments.windows(2) {
+            let [moment, after] = pair else {
+                unreachable!()
+            };
+            for size in moment.size..=after.size {
+                let case = format!("{}, cut at {size}", play.name);
+                let mut world = left(&whole, size, &moment.tools).await;
+                let Ok(before) = world.state(whole.run).await else {
+                    assert_eq!(
+                        size, whole.moments[0].size,
+                        "{case}: the prefix does not fold"
+                    );
+                    continue;
+                };
+                assert_permitted(&play, &case, (&mut world, whole.run), &before).await;
+                world.restart().await.unwrap();
+                let end = play.on(&mut world, whole.run).await.unwrap();
+                assert_same_end(&case, &end, &whole.end, &before);
+                assert_once(&case, &world.tools, &end);
+                cuts += 1;
+            }
+        }
+    }
+    assert!(cuts > 150, "only {cuts} cuts");
+}
+
+/// Plays a run through while the process dies, and the ledger fails, as the store's plan says.
+async fn through(play: &Play, store: &FaultyStore, world: &mut World) -> Result<End, WorldError> {
+    let mut run = play.start(world).await?;
+    for _ in 0..RESTARTS_MAX {
+        let played = tokio::select! {
+            played = play.on(world, run) => Some(played),
+            () = store.died() => None,
+        };
+        match played {
+            Some(Ok(end)) => return Ok(end),
+            Some(Err(error)) if !is_passing(&error) => return Err(error),
+            Some(Err(_)) | None => {}
+        }
+        store.heal();
+        world.restart().await?;
+        if world.records(run).await?.is_empty() {
+            // Its first record was never acknowledged: whoever asked for it asks again.
+            run = play.start(world).await?;
+        }
+    }
+    panic!("{}: the ledger does not recover", play.name)
+}
+
+#[tokio::test]
+async fn no_fault_of_the_store_at_any_append_makes_an_effect_happen_twice() {
+    let mut runs = 0_usize;
+    for play in plays() {
+        let whole = whole(&play).await;
+        for fault in Fault::ALL {
+            let lost = matches!(fault, Fault::LostAfter | Fault::LostBefore);
+            // Once, the owner asks again by itself; more often, it must say that it does not know.
+            for times in if lost { vec![1, 8] } else { vec![1] } {
+                for append in 0..=whole.moments.len() {
+                    let store = FaultyStore::new(Arc::new(MemoryStore::new(ledger_id())));
+                    let mut world = World::over(store.clone()).await.unwrap();
+                    store.fail(store.appends() + append, times, fault);
+                    let case = format!("{}, {fault:?} x {times} at {append}", play.name);
+                    let end = through(&play, &store, &mut world).await;
+                    let end = end.unwrap_or_else(|error| panic!("{case}: {error}"));
+                    assert_once(&case, &world.tools, &end);
+                    assert_end_under_fault(&case, &end, &whole.end);
+                    runs += 1;
+                }
+            }
+        }
+    }
+    assert!(runs > 300, "only {runs} runs");
+}
+
+/// The end is the one without a fault, or a tool that cannot tell left a doubt.
+fn assert_end_under_fault(case: &str, end: &End, whole: &End) {
+    if end == whole {
+        return;
+    }
+    assert_eq!(
+        end.outcome, None,
+        "{case}: another end: {end:?}, not {whole:?}"
+    );
+    assert!(
+        end.phases.values().any(|phase| *phase == Phase::InDoubt),
+        "{case}: {end:?}"
+    );
+    let tells = whole.values[0].as_deref() != Some("theirs") && whole.phases.len() != 4;
+    assert!(!tells, "{case}: a doubt where the tool tells: {end:?}");
+}
+
+#[tokio::test]
+async fn a_run_in_doubt_can_be_cancelled_and_executes_nothing_more() {
+    let play = &plays()[0];
+    let whole = whole(play).await;
+    let size = started_size(&whole, 2).await;
+    let mut world = left(&whole, size, &whole.moments[0].tools).await;
+    let end = play.on(&mut world, whole.run).await.unwrap();
+    assert_eq!(end.outcome, None);
+    let executed = world.tools.executed();
+    world.cancel(whole.run, "enough").await.unwrap();
+    let state = world.state(whole.run).await.unwrap();
+    assert_eq!(state.outcome(), Some(Outcome::Cancelled));
+    assert_eq!(world.tools.executed(), executed);
+}
+
+/// The size of the log just after a call was started.
+async fn started_size(whole: &Whole, number: u32) -> usize {
+    let wanted = placet_replay::facts::call(number);
+    let log = cut::log(&**whole.world.store()).await.unwrap();
+    let at = log.iter().position(
+        |record| matches!(record.event(), Event::ExecutionStarted(e) if e.call == wanted),
+    );
+    at.unwrap() + 1
+}
