@@ -6,6 +6,7 @@
     reason = "a test fails by a panic, in what it calls as well"
 )]
 
+mod bind;
 mod crash_points;
 mod crash_windows;
 mod pending_lock;
