@@ -95,6 +95,11 @@ impl TamperingStore {
     pub fn serve_content(&self, commitment: Commitment, content: Option<Content>) {
         self.changes().contents.insert(commitment, content);
     }
+
+    /// Serves what was given under this commitment again.
+    pub fn serve_genuine(&self, commitment: &Commitment) {
+        self.changes().contents.remove(commitment);
+    }
 }
 
 fn position(index: usize) -> Position {

@@ -10,5 +10,7 @@ mod bind;
 mod crash_points;
 mod crash_windows;
 mod pending_lock;
+mod tamper;
+mod tamper_sled;
 mod tidy;
 mod worked_example;
