@@ -10,6 +10,7 @@ pub mod facts;
 pub mod faulty_store;
 pub mod mutate;
 pub mod play;
+pub mod reading;
 pub mod scenario;
 pub mod script;
 pub mod source_tree;
