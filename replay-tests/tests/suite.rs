@@ -7,6 +7,7 @@
 )]
 
 mod answer_coverage;
+mod bind;
 mod crash_points;
 mod crash_windows;
 mod decisions;
@@ -17,6 +18,8 @@ mod golden_runs;
 mod pending_lock;
 mod properties;
 mod resume;
+mod tamper;
+mod tamper_sled;
 mod tidy;
 mod twin_isolation;
 mod worked_example;
