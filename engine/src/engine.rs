@@ -340,50 +340,57 @@ impl Engine {
         Ok(self.ledger.answer(run, caller, set).await?)
     }
 
-    /// Makes caps and tools of a run stricter.
+    /// Makes caps and tools of a run stricter: all of it, or nothing where a part is refused.
     pub async fn narrow(
         &self,
         run: RunId,
         caller: &Caller,
         narrowing: Narrowing,
     ) -> Result<(), EngineError> {
-        let none = Texts::new;
+        let kept = self.kept_tools(run, &narrowing).await?;
+        let mut commands = Vec::new();
         if narrowing.limits != Limits::default() {
-            let command = Command::Tighten(narrowing.limits);
-            self.ledger.handle(run, caller, command, none()).await?;
+            commands.push(Command::Tighten(narrowing.limits));
         }
-        if narrowing.tools.is_some() || !narrowing.denied.is_empty() {
-            let has: Vec<Name> = self
-                .ledger
-                .look(run, |state, contents| {
-                    crate::effects::tools(state, contents)
-                })
-                .await?
-                .map_err(|error| EngineError::from(RunnerError::from(error)))?
-                .into_iter()
-                .map(|tool| tool.name)
-                .collect();
-            let listed = narrowing.tools.iter().flatten().chain(&narrowing.denied);
-            let known = |text: &&String| has.iter().any(|name| name.as_str() == text.as_str());
-            if let Some(unknown) = listed.clone().find(|text| !known(text)) {
-                return Err(EngineError::NoSuchTool(unknown.chars().take(160).collect()));
-            }
-            let listed = |name: &Name, list: &[String]| list.iter().any(|t| t == name.as_str());
-            let keep = |name: &Name| {
-                narrowing
-                    .tools
-                    .as_ref()
-                    .is_none_or(|tools| listed(name, tools))
-                    && !listed(name, &narrowing.denied)
-            };
-            let kept: Vec<Name> = has.iter().filter(|name| keep(name)).cloned().collect();
-            if kept != has {
-                self.ledger
-                    .handle(run, caller, Command::Narrow(kept), none())
-                    .await?;
-            }
+        commands.extend(kept.map(Command::Narrow));
+        for command in commands {
+            let texts = Texts::new();
+            self.ledger.handle(run, caller, command, texts).await?;
         }
         Ok(self.ledger.commit(run).await?)
+    }
+
+    /// The tools that are left of a run's, if any are taken away.
+    async fn kept_tools(
+        &self,
+        run: RunId,
+        narrowing: &Narrowing,
+    ) -> Result<Option<Vec<Name>>, EngineError> {
+        if narrowing.tools.is_none() && narrowing.denied.is_empty() {
+            return Ok(None);
+        }
+        let has: Vec<Name> = self
+            .ledger
+            .look(run, |state, contents| {
+                crate::effects::tools(state, contents)
+            })
+            .await?
+            .map_err(|error| EngineError::from(RunnerError::from(error)))?
+            .into_iter()
+            .map(|tool| tool.name)
+            .collect();
+        let mut named = narrowing.tools.iter().flatten().chain(&narrowing.denied);
+        let known = |text: &&String| has.iter().any(|name| name.as_str() == text.as_str());
+        if let Some(unknown) = named.find(|text| !known(text)) {
+            return Err(EngineError::NoSuchTool(unknown.chars().take(160).collect()));
+        }
+        let listed = |name: &Name, list: &[String]| list.iter().any(|t| t == name.as_str());
+        let keep = |name: &&Name| {
+            let tools = narrowing.tools.as_ref();
+            tools.is_none_or(|tools| listed(name, tools)) && !listed(name, &narrowing.denied)
+        };
+        let kept: Vec<Name> = has.iter().filter(keep).cloned().collect();
+        Ok((kept != has).then_some(kept))
     }
 
     /// Ends a run: recorded first, then whatever an earlier driver left is reconciled.

@@ -37,27 +37,33 @@ type Made = Result<History, WorldError>;
 
 /// Every canned run.
 pub async fn all() -> Result<Vec<History>, WorldError> {
-    Ok(vec![
-        finished_without_calls().await?,
-        cleared_by_policy_and_list().await?,
-        approved_pair().await?,
-        mixed_batch_parked().await?,
-        denied().await?,
-        refused_as_nobody().await?,
-        stale().await?,
-        model_failed().await?,
-        budget_ended().await?,
-        expired().await?,
-        expired_before_its_start().await?,
-        cancelled().await?,
-        interrupted().await?,
-        narrowed().await?,
-        crashed_in_model_call().await?,
-        crashed_in_execution().await?,
-        crashed_after_the_effect().await?,
-        crashed_before_the_effect().await?,
-        in_doubt().await?,
-    ])
+    type Making = std::pin::Pin<Box<dyn Future<Output = Made>>>;
+    let making: Vec<Making> = vec![
+        Box::pin(finished_without_calls()),
+        Box::pin(cleared_by_policy_and_list()),
+        Box::pin(approved_pair()),
+        Box::pin(mixed_batch_parked()),
+        Box::pin(denied()),
+        Box::pin(refused_as_nobody()),
+        Box::pin(stale()),
+        Box::pin(model_failed()),
+        Box::pin(budget_ended()),
+        Box::pin(expired()),
+        Box::pin(expired_before_its_start()),
+        Box::pin(cancelled()),
+        Box::pin(interrupted()),
+        Box::pin(narrowed()),
+        Box::pin(crashed_in_model_call()),
+        Box::pin(crashed_in_execution()),
+        Box::pin(crashed_after_the_effect()),
+        Box::pin(crashed_before_the_effect()),
+        Box::pin(in_doubt()),
+    ];
+    let mut made = Vec::with_capacity(making.len());
+    for history in making {
+        made.push(history.await?);
+    }
+    Ok(made)
 }
 
 fn set(key: &str, value: &str) -> ReplyCall {

@@ -403,6 +403,12 @@ impl World {
         self.stream(run.stream()).await
     }
 
+    /// Where a run stands: two equal heads are two equal histories.
+    pub async fn head(&self, run: RunId) -> Result<Option<(Version, Digest)>, WorldError> {
+        let records = self.records(run).await?;
+        Ok(records.last().map(|last| (last.version(), last.digest())))
+    }
+
     /// The names of the events of a run, in order.
     pub async fn names(&self, run: RunId) -> Result<Vec<&'static str>, WorldError> {
         let records = self.records(run).await?;

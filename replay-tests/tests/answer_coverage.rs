@@ -60,15 +60,12 @@ async fn attempts(world: &World, run: RunId) -> usize {
 
 /// Answers with this set; it must be refused, add nothing to the run and one line to the journal.
 async fn refused(world: &World, run: RunId, caller: &Caller, set: AnswerSet) -> Rejection {
-    let before = (
-        world.records(run).await.unwrap(),
-        attempts(world, run).await,
-    );
+    let before = (world.head(run).await.unwrap(), attempts(world, run).await);
     let error = world.ledger().answer(run, caller, set).await.unwrap_err();
     let LedgerError::Rejected(rejection) = error else {
         panic!("not a rejection: {error:?}");
     };
-    assert_eq!(world.records(run).await.unwrap(), before.0);
+    assert_eq!(world.head(run).await.unwrap(), before.0);
     assert_eq!(attempts(world, run).await, before.1 + 1);
     assert_eq!(world.tools.executed(), 0);
     rejection
@@ -189,7 +186,7 @@ async fn the_same_answer_again_is_answered_alike_and_recorded_once() {
         .answer(run, &person, set.clone())
         .await
         .unwrap();
-    let once = world.records(run).await.unwrap();
+    let once = world.head(run).await.unwrap();
     world
         .ledger()
         .answer(run, &person, set.clone())
@@ -201,7 +198,7 @@ async fn the_same_answer_again_is_answered_alike_and_recorded_once() {
         .answer(run, &person, set.clone())
         .await
         .unwrap();
-    assert_eq!(world.records(run).await.unwrap(), once);
+    assert_eq!(world.head(run).await.unwrap(), once);
     assert_eq!(attempts(&world, run).await, 0);
     // The same id with another verdict is another answer.
     let pending = set.iter().map(|line| (line.call, line.request)).collect();

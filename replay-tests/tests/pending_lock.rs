@@ -1,6 +1,7 @@
 //! While calls wait for a person nothing new enters a run, and nothing is executed before every
 //! call of the reply has its verdict and its answer.
 
+use placet_ledger::budget::{Tokens, Usd};
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::digest::{Purpose, digest};
 use placet_ledger::error::LedgerError;
@@ -65,38 +66,37 @@ async fn an_answer_executes_nothing_and_the_next_driver_executes_in_order() {
 #[tokio::test]
 async fn driving_a_parked_run_changes_nothing_of_it() {
     let (mut world, run) = parked().await;
-    let before = world.records(run).await.unwrap();
+    let before = world.head(run).await.unwrap();
     for _ in 0..3 {
         assert_eq!(world.resume(run).await.unwrap(), Drove::Waits);
     }
-    assert_eq!(world.records(run).await.unwrap(), before);
+    assert_eq!(world.head(run).await.unwrap(), before);
     assert_eq!(world.model(run).unwrap().requests().len(), 1);
 }
 
 #[tokio::test]
 async fn a_refused_answer_resumes_nothing() {
     let (mut world, run) = parked().await;
-    let before = world.records(run).await.unwrap();
+    let before = world.head(run).await.unwrap();
     let empty = std::collections::BTreeMap::new();
     let id = world.answer_id();
     let set = placet_ledger::answers::AnswerSet::covering(id, &empty, []).unwrap();
     let refused = world.ledger().answer(run, &person().unwrap(), set).await;
     assert!(matches!(refused, Err(LedgerError::Rejected(_))));
     assert_eq!(world.resume(run).await.unwrap(), Drove::Waits);
-    assert_eq!(world.records(run).await.unwrap(), before);
+    assert_eq!(world.head(run).await.unwrap(), before);
     assert_eq!(world.tools.executed(), 0);
 }
 
 /// Commands that would bring something new into a run, with the texts they need.
 fn intruders() -> Vec<(&'static str, Command, Texts)> {
-    let usage = Default::default;
     let context = digest(Purpose::Context, b"another");
     vec![
         (
             "a model call",
             Command::CallModel {
                 context,
-                reserved: usage(),
+                reserved: Tokens::default(),
                 active_ms: 0,
             },
             Texts::new(),
@@ -105,9 +105,9 @@ fn intruders() -> Vec<(&'static str, Command, Texts)> {
             "a reply",
             Command::RecordReply {
                 calls: Vec::new(),
-                cost_usd: Default::default(),
+                cost_usd: Usd::ZERO,
                 stop: Stop::End,
-                used: usage(),
+                used: Tokens::default(),
             },
             Texts::from([(String::from("reply"), Text::plain("ha"))]),
         ),
@@ -166,7 +166,7 @@ async fn nothing_new_enters_a_run_that_waits() {
         .await
         .unwrap();
     ledger.commit(run).await.unwrap();
-    let before = world.records(run).await.unwrap();
+    let before = world.head(run).await.unwrap();
     for (what, command, texts) in intruders() {
         let told = ledger.handle(run, &Caller::Driver, command, texts).await;
         let Err(LedgerError::Rejected(Rejection::OutOfTurn(_))) = told else {
@@ -176,7 +176,7 @@ async fn nothing_new_enters_a_run_that_waits() {
     let begun = ledger.begin_execution(run, call(1), 0).await;
     assert!(matches!(begun, Err(LedgerError::Rejected(_))), "{begun:?}");
     ledger.commit(run).await.unwrap();
-    assert_eq!(world.records(run).await.unwrap(), before);
+    assert_eq!(world.head(run).await.unwrap(), before);
 }
 
 /// One call cleared, one asked about, one that was only named.
@@ -255,7 +255,7 @@ fn extended(
 ) -> Scenario {
     let mut story = story;
     for fact in more {
-        story = story.and(fact);
+        story = story.and(&fact);
     }
     story
 }
@@ -279,7 +279,7 @@ fn a_run_parks_once_and_with_all_that_waits() {
         [replied(&["set"])],
     );
     assert!(parking(open, &[1]).unwrap_err().contains(why));
-    let story = story.and(down());
+    let story = story.and(&down());
     assert_eq!(RunState::pending(story.state().unwrap()).len(), 2);
     for wrong in [&[][..], &[1], &[2, 1], &[1, 2, 3]] {
         let story = extended(

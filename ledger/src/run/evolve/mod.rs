@@ -194,6 +194,9 @@ impl RunState {
         if self.batch().any(|call| !call.is_closed()) {
             return Err("a call is open");
         }
+        if self.cancelling {
+            return Err("the run is being cancelled");
+        }
         let attempt = match self.turn {
             Turn::Ready => Some(1),
             Turn::Replied { .. } if self.batch().next().is_some() => Some(1),
