@@ -1,6 +1,7 @@
 //! Recordings of runs for tests: load one, replay it, see the first divergence.
 //!
-//! [`world`] is a whole engine in memory for tests of behaviour, [`scenario`] states one decision.
+//! [`recording`] does that for files; [`history`] holds canned runs of every kind. [`world`] is a
+//! whole engine in memory for tests of behaviour, [`scenario`] states one decision.
 
 #![forbid(unsafe_code)]
 
@@ -10,9 +11,12 @@ pub mod facts;
 pub mod faulty_store;
 pub mod history;
 pub mod play;
+pub mod recording;
 pub mod scenario;
 pub mod script;
 pub mod source_tree;
 pub mod stamps;
 pub mod tools;
 pub mod world;
+
+pub use recording::{Recording, replay};

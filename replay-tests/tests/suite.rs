@@ -16,6 +16,7 @@ mod gate_matrix;
 mod golden_runs;
 mod pending_lock;
 mod properties;
+mod recordings;
 mod resume;
 mod tidy;
 mod twin_isolation;
