@@ -14,6 +14,7 @@ mod denials;
 mod events;
 mod gate_matrix;
 mod golden_runs;
+mod illegal_logs;
 mod pending_lock;
 mod properties;
 mod recordings;
