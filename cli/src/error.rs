@@ -190,7 +190,7 @@ impl From<EngineError> for CommandError {
 impl From<LookupError> for CommandError {
     fn from(error: LookupError) -> Self {
         match error {
-            LookupError::Malformed(_) => Self::usage(error),
+            LookupError::Malformed(_) => Self::usage(error).hint("placet runs list names the runs"),
             LookupError::NotFound { .. } => {
                 Self::new(Kind::NotFound, error).hint("placet runs list --all")
             }

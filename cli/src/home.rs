@@ -214,6 +214,16 @@ fn scratch_dir(path: &Path) -> std::io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
+/// Makes a folder for its owner alone, and each above it that is missing; their names are durable.
 fn private_dir(path: &Path) -> std::io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+    let missing: Vec<&Path> = path
+        .ancestors()
+        .take_while(|folder| *folder != Path::new("") && !folder.exists())
+        .collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let parents = missing.into_iter().filter_map(Path::parent);
+    for parent in parents.filter(|parent| *parent != Path::new("")) {
+        fs::File::open(parent)?.sync_all()?;
+    }
+    Ok(())
 }

@@ -28,8 +28,8 @@ use crate::config::{self, Config};
 use crate::error::{CommandError, Kind};
 use crate::home::Home;
 use crate::tee::Tee;
-use crate::ui::Printer;
-use crate::wire::event::EventLine;
+use crate::ui::{Printer, text};
+use crate::wire::log::EventOut;
 
 /// The format of stores that this release writes.
 const STORE_FORMAT: u32 = 1;
@@ -103,7 +103,7 @@ impl<'a> Wiring<'a> {
     ) -> Result<T, CommandError> {
         let printer = &mut self.printer;
         let mut tell = |recorded: &Recorded| {
-            let line = EventLine::of(recorded);
+            let line = EventOut::facts(recorded);
             printer.value(&line.map_err(|error| CommandError::new(Kind::Failed, error))?)
         };
         self.runtime.block_on(async {
@@ -207,7 +207,10 @@ impl<'a> Wiring<'a> {
     /// How the program is called to look at this ledger once more.
     pub(crate) fn program(&self) -> String {
         match &self.global.home {
-            Some(home) => format!("placet --home {}", shell_word(&home.display().to_string())),
+            Some(home) => format!(
+                "placet --home {}",
+                shell_word(&text::sentence(&home.display().to_string()))
+            ),
             None => "placet".to_owned(),
         }
     }
@@ -330,5 +333,23 @@ fn shell_word(text: &str) -> String {
         text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_a_command_line() {
+        for (path, word) in [
+            ("/home/ann/.placet", "/home/ann/.placet"),
+            ("", "''"),
+            ("/a home", "'/a home'"),
+            ("/it's", "'/it'\\''s'"),
+            ("/x;rm -rf /", "'/x;rm -rf /'"),
+        ] {
+            assert_eq!(shell_word(path), word);
+        }
     }
 }

@@ -10,12 +10,15 @@ pub mod cut;
 pub mod facts;
 pub mod faulty_store;
 pub mod history;
+pub mod mutate;
 pub mod play;
+pub mod reading;
 pub mod recording;
 pub mod scenario;
 pub mod script;
 pub mod source_tree;
 pub mod stamps;
+pub mod tampering_store;
 pub mod tools;
 pub mod world;
 

@@ -7,21 +7,16 @@ use std::sync::Arc;
 use placet_engine::engine::{Engine, EngineError, Narrowing, NewRun, Stopped};
 use placet_engine::policy::Gate;
 use placet_engine::record::ConfigRecord;
-use placet_engine::replay::Recording;
 use placet_engine::stop::Stop;
 use placet_ledger::answers::{AnswerSet, CoverageError};
 use placet_ledger::approval::{Answer, Assurance, CallAnswer, Channel};
 use placet_ledger::budget::Limits;
-use placet_ledger::content::Contents;
 use placet_ledger::digest::Digest;
-use placet_ledger::envelope::{Envelope, RecordError};
+use placet_ledger::envelope::RecordError;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{LedgerCreated, Outcome, PublicKey, SegmentReason};
-use placet_ledger::id::{
-    AnswerId, CallId, HostId, IdError, LedgerId, Name, RunId, StreamId, Version,
-};
+use placet_ledger::id::{AnswerId, CallId, HostId, IdError, LedgerId, Name, RunId, StreamId};
 use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
-use placet_ledger::limits::PAGE_RECORDS_MAX;
 use placet_ledger::owner::Parts;
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::run::{Caller, Rejection, RunState};
@@ -172,6 +167,15 @@ impl World {
             by: local_principal(1000)?,
         };
         Ledger::create(&*store, &*stamps, new).await?;
+        Self::open(store, clock, stamps).await
+    }
+
+    /// A world over a store that holds a ledger already.
+    pub async fn open(
+        store: Arc<dyn EventStore>,
+        clock: Arc<SimClock>,
+        stamps: Arc<CountingStamps>,
+    ) -> Result<Self, WorldError> {
         let vanished = Arc::new(Notify::new());
         let tools = Tools::new(vanished.clone());
         let stop = Stop::default();
@@ -216,6 +220,11 @@ impl World {
     /// The ledger of the present process.
     pub fn ledger(&self) -> &Ledger {
         self.engine.ledger()
+    }
+
+    /// The ids and salts of this world.
+    pub fn stamps(&self) -> &Arc<CountingStamps> {
+        &self.stamps
     }
 
     /// The store.
@@ -396,67 +405,6 @@ impl World {
     pub async fn state(&self, run: RunId) -> Result<RunState, WorldError> {
         let ledger = self.another_ledger().await?;
         Ok(ledger.look(run, |state, _| state.clone()).await?)
-    }
-
-    /// Everything durable of a run.
-    pub async fn records(&self, run: RunId) -> Result<Vec<Envelope>, WorldError> {
-        self.stream(run.stream()).await
-    }
-
-    /// Where a run stands: two equal heads are two equal histories.
-    pub async fn head(&self, run: RunId) -> Result<Option<(Version, Digest)>, WorldError> {
-        let records = self.records(run).await?;
-        Ok(records.last().map(|last| (last.version(), last.digest())))
-    }
-
-    /// The names of the events of a run, in order.
-    pub async fn names(&self, run: RunId) -> Result<Vec<&'static str>, WorldError> {
-        let records = self.records(run).await?;
-        Ok(records.iter().map(|record| record.event().name()).collect())
-    }
-
-    /// Everything in the journal.
-    pub async fn journal(&self) -> Result<Vec<Envelope>, WorldError> {
-        self.stream(self.ledger().authority().journal()).await
-    }
-
-    /// Everything in a stream.
-    pub async fn stream(&self, stream: StreamId) -> Result<Vec<Envelope>, WorldError> {
-        let mut records: Vec<Envelope> = Vec::new();
-        let mut from = Some(Version::ZERO);
-        while let Some(version) = from {
-            let page = self
-                .store
-                .read_run(stream, version, PAGE_RECORDS_MAX)
-                .await?;
-            let full = page.len() == PAGE_RECORDS_MAX;
-            for stored in page {
-                records.push(Envelope::parse(stored.bytes)?);
-            }
-            from = records.last().and_then(|last| last.version().next());
-            from = from.filter(|_| full);
-        }
-        Ok(records)
-    }
-
-    /// A run as a recording: what a replay needs of it.
-    pub async fn recording(&self, run: RunId) -> Result<Recording, WorldError> {
-        let authority = self.stream(ledger_id().authority()).await?;
-        let records = self.records(run).await?;
-        let mut contents = Contents::default();
-        for (stream, records) in [
-            (ledger_id().authority(), &authority),
-            (run.stream(), &records),
-        ] {
-            let blobs = records.iter().flat_map(|record| record.blobs().values());
-            let commitments: Vec<_> = blobs.map(|blob| blob.commitment).collect();
-            contents.extend(self.store.content(stream, &commitments).await?);
-        }
-        Ok(Recording {
-            authority,
-            run: records,
-            contents,
-        })
     }
 
     /// The model of a run: what it was sent, and what it was told.

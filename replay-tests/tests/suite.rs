@@ -7,6 +7,7 @@
 )]
 
 mod answer_coverage;
+mod bind;
 mod crash_points;
 mod crash_windows;
 mod decisions;
@@ -19,6 +20,8 @@ mod pending_lock;
 mod properties;
 mod recordings;
 mod resume;
+mod tamper;
+mod tamper_sled;
 mod tidy;
 mod twin_isolation;
 mod worked_example;

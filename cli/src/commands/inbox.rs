@@ -55,10 +55,18 @@ fn page(cards: &[Card], runs: &RunList, look: &Look) -> String {
     for (index, one) in cards.iter().enumerate() {
         let prefix = runs.shortest_prefix(one.run);
         parts.push(card::card(one, &prefix, look));
-        let mut of_run = cards.iter().filter(|card| card.run == one.run);
-        let set = of_run.find_map(|card| card.set.as_deref());
+        let of_run = || cards.iter().filter(|card| card.run == one.run);
+        let late = of_run().any(|card| card::is_expired(card, look));
+        let set = of_run()
+            .find_map(|card| card.set.as_deref())
+            .filter(|_| !late);
         if let Some(set) = set.filter(|_| last.get(&one.run) == Some(&index)) {
-            parts.push(card::answers(&prefix, set, look));
+            parts.push(card::answers(
+                &prefix,
+                set,
+                &card::approvals(of_run()),
+                look,
+            ));
         }
     }
     parts.join("\n")

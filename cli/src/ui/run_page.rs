@@ -75,6 +75,16 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
             words(out, name, shown, look);
         }
     }
+    if let Some(error) = &facts.error {
+        words(out, "the model could not go on", error, look);
+    }
+    if let Some(cap) = &facts.cap {
+        line(out, "ended on", cap);
+    }
+    for call in &facts.unsuccessful {
+        let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();
+        line(out, call.why, &format!("{} {tool}", call.call));
+    }
     for declined in &facts.declined {
         let call = &declined.call;
         let tool = call.tool.as_deref().unwrap_or("(unknown tool)");
@@ -84,7 +94,7 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
             &format!("{} {tool}: {}", call.call, call.why),
         );
         if let Some(note) = &declined.note {
-            text::block(out, note, look.margin(Letters::Kept), |_| None);
+            text::block(out, note, look.margin(Letters::Kept));
         }
     }
 }
@@ -93,7 +103,7 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
 pub(super) fn words(out: &mut String, name: &str, shown: &str, look: &Look) {
     let _ignored = writeln!(out, "  {name}");
     let (shown, left) = text::head(shown, LINES_MAX, BYTES_MAX);
-    text::block(out, shown, look.margin(Letters::Kept), |_| None);
+    text::block(out, shown, look.margin(Letters::Kept));
     if let Some(left) = left {
         let _ignored = writeln!(out, "    ({left})");
     }
@@ -136,7 +146,7 @@ fn next(out: &mut String, facts: &ShownFacts, cards: &[Card], prefix: &str, look
         );
     } else if let Some(set) = &facts.set {
         out.push('\n');
-        out.push_str(&card::answers(prefix, set, look));
+        out.push_str(&card::answers(prefix, set, &card::approvals(cards), look));
     }
     if cards.iter().any(|card| card.kind == CardKind::InDoubt) {
         let _ignored = writeln!(

@@ -11,7 +11,7 @@ use placet_ledger::view::{Quarantine, Row, RunEntry};
 use serde::Serialize;
 
 use super::approval::CardOut;
-use super::run::{UnsuccessfulCall, RunReport, UsageReport, state_word};
+use super::run::{RunReport, UnsuccessfulCall, UsageReport, state_word};
 
 /// What `runs list` says.
 #[derive(Debug, Serialize)]
@@ -167,6 +167,12 @@ pub(crate) struct ShownFacts {
     /// What the model said last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
+    /// Why the model could not go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// The cap on which it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cap: Option<String>,
     /// The code over all that is pending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) set: Option<String>,
@@ -177,6 +183,8 @@ pub(crate) struct ShownFacts {
     pub(crate) pending: Vec<CardOut>,
     /// What was refused or turned down.
     pub(crate) declined: Vec<DeclinedShown>,
+    /// What was executed and did not succeed.
+    pub(crate) unsuccessful: Vec<UnsuccessfulCall>,
     /// What it used.
     pub(crate) usage: UsageReport,
     /// Its caps.
@@ -296,10 +304,13 @@ impl ShownFacts {
             workspace,
             prompt: read("prompt"),
             text: report.text,
+            error: report.error,
+            cap: report.cap,
             set: state.set_code(),
             expired: is_expired(state, now),
             pending,
             declined: declined.collect(),
+            unsuccessful: report.unsuccessful,
             usage: report.usage,
             limits: (*state.limits()).into(),
             left: state.usage().remaining(state.limits()).into(),

@@ -1,6 +1,11 @@
 //! `placet audit`: look into the ledger, verify it, take evidence out of it.
 
+mod about;
+mod event_ref;
+mod export;
 mod log;
+mod show;
+mod verify;
 
 use clap::Subcommand;
 
@@ -12,6 +17,9 @@ use crate::wiring::Wiring;
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditVerb {
     Log(log::LogArgs),
+    Show(show::ShowArgs),
+    Verify(verify::VerifyArgs),
+    Export(export::ExportArgs),
 }
 
 /// Does it.
@@ -21,5 +29,8 @@ pub(crate) fn dispatch(
 ) -> Result<ExitStatus, CommandError> {
     match verb {
         AuditVerb::Log(args) => log::run(&args, wiring),
+        AuditVerb::Show(args) => show::run(&args, wiring),
+        AuditVerb::Verify(args) => verify::run(&args, wiring),
+        AuditVerb::Export(args) => export::run(&args, wiring),
     }
 }

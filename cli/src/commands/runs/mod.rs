@@ -111,8 +111,13 @@ pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result
     if wiring.printer.json() {
         return wiring.printer.value(&report);
     }
-    let runs = wiring.block_on(run_list(&**open.ledger.store()))?;
+    // Only what waits is named once more, and only for that the whole log is read.
+    let prefix = if report.pending.is_empty() {
+        report.run.clone()
+    } else {
+        let runs = wiring.block_on(run_list(&**open.ledger.store()))?;
+        runs.shortest_prefix(run)
+    };
     let look = reading::look(wiring);
-    let prefix = runs.shortest_prefix(run);
     crate::ui::report::print(&mut wiring.printer, &report, &prefix, &look)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use placet_ledger::content::Contents;
-use placet_ledger::run::RunState;
+use placet_ledger::run::{RunState, Turn};
 use placet_ledger::view::{Card, RunEntry, row};
 
 use crate::error::CommandError;
@@ -85,8 +85,17 @@ async fn contents(reading: &Reading, entry: &RunEntry) -> Contents {
     };
     let started = ["prompt", "workspace"].map(|role| state.texts().get(role));
     let last = state.replies().last().and_then(|reply| reply.text.as_ref());
+    let failure = match state.turn() {
+        Turn::Failed { detail } => detail.as_ref(),
+        Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
+    };
     let notes = state.calls().filter_map(placet_ledger::run::Call::note);
-    let texts = started.into_iter().flatten().chain(last).chain(notes);
+    let texts = started
+        .into_iter()
+        .flatten()
+        .chain(last)
+        .chain(failure)
+        .chain(notes);
     let mut wanted: BTreeSet<_> = texts.map(|blob| blob.commitment).collect();
     wanted.extend(state.batch().flat_map(|call| Card::needs(state, call)));
     reading.contents(entry.run().stream(), &wanted).await

@@ -17,7 +17,7 @@ use crate::wiring::Wiring;
 
 /// Show one tool: tier, description, schema, digest of its definition
 ///
-/// Example: placet tools show write_file
+/// Example: placet tools show rm
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// The tool
@@ -65,10 +65,10 @@ fn page(tool: &ToolOut, registered: &Registered, margin: text::Margin) -> String
         tool.timeout_ms / 1000,
         tool.definition,
     );
-    text::block(&mut out, &tool.description, margin, |_| None);
+    text::block(&mut out, &tool.description, margin);
     out.push_str("  schema of its arguments\n");
     let schema = tool.schema.as_ref().map(serde_json::to_string_pretty);
     let schema = schema.and_then(Result::ok).unwrap_or_default();
-    text::block(&mut out, &schema, margin, |_| None);
+    text::block(&mut out, &schema, margin);
     out
 }

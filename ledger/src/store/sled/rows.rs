@@ -1,5 +1,8 @@
 //! sled, with what it panics about on damaged files turned into errors.
 
+use std::ffi::OsStr;
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -40,6 +43,7 @@ impl Rows {
             .cache_capacity(CACHE_BYTES)
             .flush_every_ms(None)
             .mode(Mode::HighThroughput);
+        remove_half_snapshots(folder)?;
         let opened = catch_unwind(AssertUnwindSafe(|| config.open()));
         match opened {
             Ok(Ok(db)) => Ok(Self { db: Some(db) }),
@@ -90,6 +94,28 @@ impl Drop for Rows {
             tracing::warn!("sled panicked while it was closed");
         }
     }
+}
+
+/// Removes what a process left that was killed while sled wrote a snapshot: sled takes half a one
+/// for damage and never opens again. Whoever has the lock may be writing one just now.
+fn remove_half_snapshots(folder: &Path) -> Result<(), RowsError> {
+    let failed = |error: io::Error| RowsError::Failed(ReadError::Io(error.to_string()));
+    let file = match File::open(folder.join("db")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(failed)?,
+    };
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(RowsError::Locked),
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension() == Some(OsStr::new("generating")) {
+            fs::remove_file(&path).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 fn panicked() -> ReadError {

@@ -42,6 +42,24 @@ fn a_store_put_back_from_a_copy_is_named() {
 }
 
 #[test]
+fn a_snapshot_that_was_half_written_when_a_process_was_killed_is_no_damage() {
+    let place = Place::new();
+    let (store, mut run) = place.create();
+    block_on(append_one(&store, &mut run));
+    let size = block_on(store.tail()).unwrap().size;
+    drop(store);
+    let half = place.home().join("sled/snap.FFFFFFFFFFFFFFFF.generating");
+    fs::write(&half, b"half").unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let (copy, why) = SledStore::open_copy(&place.home(), &place.head(), scratch.path()).unwrap();
+    assert!(why.is_none(), "{why:?}");
+    assert_eq!(block_on(copy.tail()).unwrap().size, size);
+    let store = place.open();
+    assert_eq!(block_on(store.tail()).unwrap().size, size);
+    assert!(!half.exists());
+}
+
+#[test]
 fn another_history_is_named_whatever_its_length() {
     let place = Place::new();
     let (store, mut run) = place.create();

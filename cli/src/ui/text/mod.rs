@@ -175,14 +175,14 @@ pub(crate) fn sentence(text: &str) -> String {
 pub(crate) fn json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        // Beyond ASCII there is text inside of strings alone.
-        if c.is_ascii() || !is_hidden(c) {
-            out.push(c);
-        } else {
+        // What is hidden stands inside of strings alone: JSON on one line has no line ends.
+        if is_hidden(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 let _ignored = write!(out, "\\u{unit:04x}");
             }
+        } else {
+            out.push(c);
         }
     }
     out
@@ -222,13 +222,28 @@ fn columns_of(piece: &str) -> usize {
         .fold(0, usize::saturating_add)
 }
 
-/// Lines behind a margin. `paint` gives the colour of a line of the text, as the codes that begin
-/// and end it.
-pub(crate) fn block(
+/// How one line of a block is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint {
+    /// How its letters are written.
+    pub(crate) letters: Letters,
+    /// The codes that begin and end its colour.
+    pub(crate) color: Option<(&'static str, &'static str)>,
+}
+
+/// Lines behind a margin.
+pub(crate) fn block(out: &mut String, text: &str, margin: Margin) {
+    let letters = margin.letters;
+    let color = None;
+    painted(out, text, margin, |_| Paint { letters, color });
+}
+
+/// Lines behind a margin; `paint` is asked for each line of the text, in order.
+pub(crate) fn painted(
     out: &mut String,
     text: &str,
     margin: Margin,
-    paint: impl Fn(&str) -> Option<(&'static str, &'static str)>,
+    mut paint: impl FnMut(&str) -> Paint,
 ) {
     // Both "| " and the column in which a terminal waits to break the row.
     let room = margin
@@ -236,8 +251,9 @@ pub(crate) fn block(
         .saturating_sub(margin.indent.saturating_add(3))
         .max(20);
     for line in text.split('\n') {
-        let (begin, end) = paint(line).unwrap_or_default();
-        for (index, row) in rows(line, margin.letters, room).into_iter().enumerate() {
+        let Paint { letters, color } = paint(line);
+        let (begin, end) = color.unwrap_or_default();
+        for (index, row) in rows(line, letters, room).into_iter().enumerate() {
             let bar = if index == 0 { '|' } else { '>' };
             let indent = margin.indent;
             let _ignored = if row.is_empty() {
@@ -249,7 +265,7 @@ pub(crate) fn block(
     }
 }
 
-/// One line of text as rows of the screen.
+/// One line of text as rows of the screen, broken before a space where one is near.
 fn rows(line: &str, letters: Letters, room: usize) -> Vec<String> {
     let mut shower = Shower::new(letters, false);
     let (mut rows, mut row, mut used) = (Vec::new(), String::new(), 0_usize);
@@ -263,8 +279,11 @@ fn rows(line: &str, letters: Letters, room: usize) -> Vec<String> {
         };
         let columns = columns_of(&piece);
         if used.saturating_add(columns) > room {
-            rows.push(std::mem::take(&mut row));
-            used = 0;
+            // The space goes to the next row, where it is seen.
+            let space = row.rfind(' ').filter(|at| *at > row.len() / 2);
+            let next = space.map_or_else(String::new, |at| row.split_off(at));
+            used = columns_of(&next);
+            rows.push(std::mem::replace(&mut row, next));
         }
         used = used.saturating_add(columns);
         row.push_str(&piece);

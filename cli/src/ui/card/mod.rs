@@ -8,11 +8,12 @@ mod tests;
 use std::fmt::Write;
 
 use placet_ledger::containment::Containment;
+use placet_ledger::id::CallId;
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, CardKind};
 use serde_json::Value;
 
-use super::text::{self, Letters, Margin};
+use super::text::{self, Letters, Margin, Paint};
 use super::timeline::time;
 
 /// Arguments that hold text for people or files; every other one may name something, so that
@@ -81,14 +82,11 @@ pub(crate) fn card(card: &Card, prefix: &str, look: &Look) -> String {
     }
     if let Some(message) = &card.message {
         line(&mut out, "message", "");
-        text::block(&mut out, message, look.margin(Letters::Kept), |_| None);
+        text::block(&mut out, message, look.margin(Letters::Marked));
     }
     if let Some(preview) = &card.preview {
         line(&mut out, "diff", "");
-        let color = look.color;
-        text::block(&mut out, preview, look.margin(Letters::Kept), |line| {
-            paint(line).filter(|_| color)
-        });
+        diff(&mut out, preview, look);
     }
     if let Some(request) = &card.request {
         line(&mut out, "request", &request.to_string());
@@ -96,20 +94,42 @@ pub(crate) fn card(card: &Card, prefix: &str, look: &Look) -> String {
     out
 }
 
-/// The command lines that answer all that is pending in a run.
-pub(crate) fn answers(prefix: &str, set: &str, look: &Look) -> String {
+/// The command lines that answer all that is pending in a run, which are `calls`.
+pub(crate) fn answers(prefix: &str, set: &str, calls: &[CallId], look: &Look) -> String {
     let program = &look.program;
-    format!(
+    let mut out = format!(
         "set code {set}: it stands for every request of {prefix} above\n  \
          {program} runs approve {prefix} --set {set}\n  \
-         {program} runs reject {prefix} --set {set} --note \"why\"\n  \
-         {program} runs approve {prefix} c1 --reject c2 --set {set} --note \"why\"    \
-         (name every call)\n"
-    )
+         {program} runs reject {prefix} --set {set} --note \"why\"\n"
+    );
+    if let [first @ .., last] = calls
+        && !first.is_empty()
+    {
+        let first: Vec<_> = first.iter().map(CallId::to_string).collect();
+        let _ignored = writeln!(
+            out,
+            "  {program} runs approve {prefix} {} --reject {last} --set {set} --note \"why\"",
+            first.join(" ")
+        );
+    }
+    out
+}
+
+/// Whether an answer to this card is too late.
+pub(crate) fn is_expired(card: &Card, look: &Look) -> bool {
+    card.kind == CardKind::Approval && card.expires_at.is_some_and(|at| look.now >= at)
+}
+
+/// The approvals among the cards of one run.
+pub(crate) fn approvals<'a>(cards: impl IntoIterator<Item = &'a Card>) -> Vec<CallId> {
+    let asks = cards
+        .into_iter()
+        .filter(|card| card.kind == CardKind::Approval);
+    asks.map(|card| card.call).collect()
 }
 
 fn line(out: &mut String, name: &str, value: &str) {
-    let written = format!("  {name:<12} {value}");
+    let written = format!("  {name:<14} {value}");
     out.push_str(written.trim_end());
     out.push('\n');
 }
@@ -123,7 +143,8 @@ fn facts(out: &mut String, card: &Card, look: &Look) {
         line(out, "tier", &format!("{tier}{rule}"));
     }
     line(out, "containment", containment(card.containment));
-    if let Some(expires) = card.expires_at {
+    let asks = card.kind == CardKind::Approval;
+    if let Some(expires) = card.expires_at.filter(|_| asks) {
         let left = if look.now >= expires {
             "expired: an answer is too late".to_owned()
         } else {
@@ -131,7 +152,7 @@ fn facts(out: &mut String, card: &Card, look: &Look) {
         };
         line(out, "expires", &format!("{} ({left})", time(expires)));
     }
-    if let Some(quorum) = card.quorum {
+    if let Some(quorum) = card.quorum.filter(|_| asks) {
         let value = format!("{} of {} approvals", quorum.have, quorum.need);
         line(out, "quorum", &value);
     }
@@ -149,7 +170,7 @@ fn warnings(out: &mut String, card: &Card, look: &Look) {
             &format!("{} on the same target", denied.call),
         );
         if let Some(note) = &denied.note {
-            text::block(out, note, look.margin(Letters::Kept), |_| None);
+            text::block(out, note, look.margin(Letters::Kept));
         }
     }
     if !card.unreadable.is_empty() {
@@ -183,7 +204,7 @@ fn arguments(out: &mut String, name: &str, value: &Value, look: &Look) {
         }
         other => {
             let json = other.to_string();
-            text::block(out, &json, look.margin(Letters::Marked), |_| None);
+            text::block(out, &json, look.margin(Letters::Marked));
         }
     }
 }
@@ -199,7 +220,7 @@ fn argument(out: &mut String, name: &str, value: &Value, look: &Look) {
         Value::String(text) => Some(text::quoted(text, letters)),
         other => Some(text::marked(&other.to_string())),
     };
-    let name = text::marked(name);
+    let name = argument_name(name);
     let room = look.width.saturating_sub(name.len().saturating_add(8));
     match (shown.filter(|shown| shown.len() <= room), value) {
         (Some(shown), _) => {
@@ -207,24 +228,41 @@ fn argument(out: &mut String, name: &str, value: &Value, look: &Look) {
         }
         (None, Value::String(text)) => {
             let _ignored = writeln!(out, "    {name}");
-            text::block(out, text, look.margin(letters), |_| None);
+            text::block(out, text, look.margin(letters));
         }
         (None, other) => {
             let _ignored = writeln!(out, "    {name}");
-            text::block(out, &other.to_string(), look.margin(letters), |_| None);
+            text::block(out, &other.to_string(), look.margin(letters));
         }
     }
 }
 
-/// The colour of a line of a diff.
-fn paint(line: &str) -> Option<(&'static str, &'static str)> {
-    let code = match line.chars().next()? {
-        '+' => GREEN,
-        '-' => RED,
-        '@' => CYAN,
-        _ => return None,
-    };
-    Some((code, PLAIN))
+/// The name of an argument; in quotes where it is no plain word, so that it draws no margin.
+fn argument_name(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        text::quoted(name, Letters::Marked)
+    }
+}
+
+/// A diff; above its first hunk it names files.
+fn diff(out: &mut String, preview: &str, look: &Look) {
+    let mut letters = Letters::Marked;
+    text::painted(out, preview, look.margin(letters), |line| {
+        if line.starts_with("@@") {
+            letters = Letters::Kept;
+        }
+        let color = match line.chars().next() {
+            Some('+') => Some((GREEN, PLAIN)),
+            Some('-') => Some((RED, PLAIN)),
+            Some('@') => Some((CYAN, PLAIN)),
+            Some(_) | None => None,
+        };
+        let color = color.filter(|_| look.color);
+        Paint { letters, color }
+    });
 }
 
 /// A span of time in its largest unit, rounded down.

@@ -1,0 +1,73 @@
+//! Reading what a world's store holds: records, names of events, recordings.
+
+use placet_engine::replay::Recording;
+use placet_ledger::content::Contents;
+use placet_ledger::digest::Digest;
+use placet_ledger::envelope::Envelope;
+use placet_ledger::id::{RunId, StreamId, Version};
+use placet_ledger::limits::PAGE_RECORDS_MAX;
+
+use crate::world::{World, WorldError, ledger_id};
+
+impl World {
+    /// Everything durable of a run.
+    pub async fn records(&self, run: RunId) -> Result<Vec<Envelope>, WorldError> {
+        self.stream(run.stream()).await
+    }
+
+    /// Where a run stands: two equal heads are two equal histories.
+    pub async fn head(&self, run: RunId) -> Result<Option<(Version, Digest)>, WorldError> {
+        let records = self.records(run).await?;
+        Ok(records.last().map(|last| (last.version(), last.digest())))
+    }
+
+    /// The names of the events of a run, in order.
+    pub async fn names(&self, run: RunId) -> Result<Vec<&'static str>, WorldError> {
+        let records = self.records(run).await?;
+        Ok(records.iter().map(|record| record.event().name()).collect())
+    }
+
+    /// Everything in the journal.
+    pub async fn journal(&self) -> Result<Vec<Envelope>, WorldError> {
+        self.stream(self.ledger().authority().journal()).await
+    }
+
+    /// Everything in a stream.
+    pub async fn stream(&self, stream: StreamId) -> Result<Vec<Envelope>, WorldError> {
+        let mut records: Vec<Envelope> = Vec::new();
+        let mut from = Some(Version::ZERO);
+        while let Some(version) = from {
+            let page = self
+                .store()
+                .read_run(stream, version, PAGE_RECORDS_MAX)
+                .await?;
+            let full = page.len() == PAGE_RECORDS_MAX;
+            for stored in page {
+                records.push(Envelope::parse(stored.bytes)?);
+            }
+            from = records.last().and_then(|last| last.version().next());
+            from = from.filter(|_| full);
+        }
+        Ok(records)
+    }
+
+    /// A run as a recording: what a replay needs of it.
+    pub async fn recording(&self, run: RunId) -> Result<Recording, WorldError> {
+        let authority = self.stream(ledger_id().authority()).await?;
+        let records = self.records(run).await?;
+        let mut contents = Contents::default();
+        for (stream, records) in [
+            (ledger_id().authority(), &authority),
+            (run.stream(), &records),
+        ] {
+            let blobs = records.iter().flat_map(|record| record.blobs().values());
+            let commitments: Vec<_> = blobs.map(|blob| blob.commitment).collect();
+            contents.extend(self.store().content(stream, &commitments).await?);
+        }
+        Ok(Recording {
+            authority,
+            run: records,
+            contents,
+        })
+    }
+}
