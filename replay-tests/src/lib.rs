@@ -1,6 +1,7 @@
 //! Recordings of runs for tests: load one, replay it, see the first divergence.
 //!
-//! [`world`] is a whole engine in memory for tests of behaviour, [`scenario`] states one decision.
+//! [`recording`] does that for files; [`history`] holds canned runs of every kind. [`world`] is a
+//! whole engine in memory for tests of behaviour, [`scenario`] states one decision.
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +13,7 @@ pub mod history;
 pub mod mutate;
 pub mod play;
 pub mod reading;
+pub mod recording;
 pub mod scenario;
 pub mod script;
 pub mod source_tree;
@@ -19,3 +21,5 @@ pub mod stamps;
 pub mod tampering_store;
 pub mod tools;
 pub mod world;
+
+pub use recording::{Recording, replay};

@@ -111,7 +111,7 @@ impl Scenario {
     #[must_use]
     #[track_caller]
     pub fn and(mut self, fact: &Fact) -> Self {
-        self.at = self.at.plus_ms(fact.later_ms);
+        self.at = self.at.plus_ms(fact.later_ms());
         let decided = fact.build(self.state.as_ref());
         if let Err(error) = self.add(decided) {
             panic!("{error}, after:\n{}", self.listing());

@@ -32,7 +32,7 @@ type Build = Box<dyn Fn(Option<&RunState>) -> Decided>;
 /// An event on its way, built once the state before it is known.
 pub struct Fact {
     build: Build,
-    pub(crate) later_ms: u64,
+    later_ms: u64,
 }
 
 impl Fact {
@@ -101,6 +101,11 @@ impl Fact {
             build: Box::new(build),
             later_ms,
         }
+    }
+
+    /// How many milliseconds after the fact before it.
+    pub const fn later_ms(&self) -> u64 {
+        self.later_ms
     }
 
     /// The event with its contents, after this state.

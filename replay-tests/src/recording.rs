@@ -1,0 +1,135 @@
+//! Recordings as files: a run exported as JSON lines, loaded, and replayed with a readable end.
+//!
+//! ```no_run
+//! # async fn test(text: &str) -> Result<(), Box<dyn std::error::Error>> {
+//! // text: what `placet audit export --run RUN` wrote
+//! let recording = placet_replay::recording::load(text)?;
+//! placet_replay::recording::replay(&recording).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+use std::fmt;
+use std::sync::Arc;
+
+use placet_engine::diff::unified;
+use placet_engine::policy::Gate;
+use placet_engine::replay::{Divergence, ReplayError};
+use placet_ledger::content::Commitment;
+use placet_ledger::export::{self, ExportError, ExportWriteError, What, read_export};
+use placet_ledger::id::RunId;
+use placet_ledger::store::{EventStore, ReadError};
+use serde_json::Value;
+
+pub use placet_engine::replay::{Recording, Replayed};
+
+/// Why a text is no recording.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// It is no export.
+    #[error("cannot read the recording")]
+    Export(#[from] ExportError),
+    /// A record of it cannot be read.
+    #[error("cannot read a record of the recording")]
+    Record(#[from] ReadError),
+    /// A content does not fit its commitment.
+    #[error("the content {0} of the recording was changed")]
+    Content(Commitment),
+    /// It is an export of a whole ledger.
+    #[error("the recording is of no single run: export one")]
+    NoRun,
+}
+
+/// Reads the export of one run.
+pub fn load(text: &str) -> Result<Recording, RecordingError> {
+    let export = read_export(text.lines())?;
+    let run = export.header.run.ok_or(RecordingError::NoRun)?;
+    let authority = export.header.ledger.authority();
+    let mut recording = Recording::default();
+    for stored in export.records {
+        let envelope = stored.parse()?.envelope;
+        if envelope.stream() == run.stream() {
+            recording.run.push(envelope);
+        } else if envelope.stream() == authority {
+            recording.authority.push(envelope);
+        }
+    }
+    for exported in export.contents {
+        if exported.content.commitment() != exported.commitment {
+            return Err(RecordingError::Content(exported.commitment));
+        }
+        recording.contents.insert(exported.content);
+    }
+    Ok(recording)
+}
+
+/// Writes the export of one run, contents included.
+pub async fn save(store: &dyn EventStore, run: RunId) -> Result<Vec<u8>, ExportWriteError> {
+    let mut text = Vec::new();
+    let what = What {
+        run: Some(run),
+        facts_only: false,
+    };
+    export::export(store, what, &mut text).await?;
+    Ok(text)
+}
+
+/// Why a recording does not replay, told for people.
+pub struct NotReplayed(ReplayError);
+
+impl NotReplayed {
+    /// Where it came to something else, if that is why.
+    pub fn divergence(&self) -> Option<&Divergence> {
+        match &self.0 {
+            ReplayError::Diverged(divergence) => Some(divergence),
+            ReplayError::Authority(_) | ReplayError::Empty | ReplayError::Ledger(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for NotReplayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)?;
+        if let Some(divergence) = self.divergence() {
+            write!(f, "\n{}", explain(divergence))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for NotReplayed {
+    // A test that unwraps shows this.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for NotReplayed {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Drives a run again from its recording and compares, byte for byte, under the gate of today.
+pub async fn replay(recording: &Recording) -> Result<Replayed, NotReplayed> {
+    let replayed = placet_engine::replay::replay(recording, Arc::new(Gate)).await;
+    replayed.map_err(NotReplayed)
+}
+
+/// A record with a line for each field, so that two can be compared.
+fn lines(record: &str) -> String {
+    let pretty =
+        serde_json::from_str(record).and_then(|value: Value| serde_json::to_string_pretty(&value));
+    match pretty {
+        Ok(text) => text + "\n",
+        Err(_) => format!("{record}\n"),
+    }
+}
+
+/// The first divergence as a diff from what was recorded to what the replay came to.
+pub fn explain(divergence: &Divergence) -> String {
+    let recorded = divergence.recorded.as_deref().map(lines);
+    let replayed = divergence.replayed.as_deref().map(lines);
+    let name = format!("version {}", divergence.version);
+    unified(&name, recorded.as_deref(), replayed.as_deref()).text
+}
