@@ -9,6 +9,7 @@
 mod bind;
 mod crash_points;
 mod crash_windows;
+mod durability;
 mod pending_lock;
 mod tamper;
 mod tamper_sled;
