@@ -10,6 +10,8 @@ mod bind;
 mod crash_points;
 mod crash_windows;
 mod durability;
+mod flatness;
+mod limits;
 mod pending_lock;
 mod tamper;
 mod tamper_sled;
