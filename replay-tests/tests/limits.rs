@@ -112,6 +112,44 @@ async fn a_result_that_is_larger_than_a_content_may_be_ends_no_run_in_the_middle
     let phase = state.call(call(1)).unwrap().phase();
     assert_eq!(phase, Phase::Closed(Close::Succeeded));
     assert_eq!(world.tools.executed(), 1);
+    let told = world.told(run);
+    assert!(told[0].ends_with("(cut: the result was larger than 16 MiB)"));
+}
+
+#[tokio::test]
+async fn a_reply_that_is_larger_than_a_content_may_be_is_a_failure_of_the_model() {
+    let mut world = World::new().await.unwrap();
+    let large = "x".repeat(CONTENT_BYTES_MAX + 1);
+    let calls = [script::raw_call("set", &large)];
+    for script in [Script::new().calls(calls), Script::new().says(&large)] {
+        let (run, drove) = world.run(script, Options::default()).await.unwrap();
+        assert_eq!(drove, Drove::Ended(Outcome::Failed));
+        let names = world.names(run).await.unwrap();
+        assert!(names.contains(&"model.failed"), "{names:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_larger_than_a_content_with_all_that_it_shows_is_refused() {
+    let mut world = World::new().await.unwrap();
+    // In JSON it fits; the preview has both values, and so does not.
+    world.tools.put("a", &"x".repeat(CONTENT_BYTES_MAX / 2));
+    let value = "y".repeat(CONTENT_BYTES_MAX / 2 + 1);
+    let set = script::call("set", &json!({"key": "a", "value": value}));
+    let script = Script::new().calls([set]).says("Done.");
+    let (run, drove) = world.run(script, Options::default()).await.unwrap();
+    assert_eq!(drove, Drove::Ended(Outcome::Completed));
+    let phase = world
+        .state(run)
+        .await
+        .unwrap()
+        .call(call(1))
+        .unwrap()
+        .phase();
+    assert_eq!(
+        phase,
+        Phase::Closed(Close::Refused(RefusalKind::BadArguments))
+    );
 }
 
 #[tokio::test]
