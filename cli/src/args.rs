@@ -1,9 +1,10 @@
 //! Options that every verb takes, and how their values are read.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
+use placet_ledger::time::Timestamp;
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,4 +47,45 @@ pub(crate) fn duration_ms(text: &str) -> Result<u64, String> {
     let duration: Duration =
         humantime::parse_duration(text).map_err(|error| format!("{example}: {error}"))?;
     u64::try_from(duration.as_millis()).map_err(|_| example.to_owned())
+}
+
+/// A point in time as people write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// That time.
+    At(Timestamp),
+    /// So many milliseconds ago.
+    Ago(u64),
+}
+
+impl When {
+    /// Reads a time in UTC, a day, or how long ago.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let day = format!("{text}T00:00:00Z");
+        let time = [text, &day].into_iter().find_map(|text| {
+            let time = humantime::parse_rfc3339_weak(text).ok()?;
+            let since = time.duration_since(UNIX_EPOCH).ok()?;
+            Timestamp::from_micros(i64::try_from(since.as_micros()).ok()?)
+        });
+        match (time, duration_ms(text)) {
+            (Some(time), _) => Ok(Self::At(time)),
+            (None, Ok(ms)) => Ok(Self::Ago(ms)),
+            (None, Err(_)) => Err(String::from(
+                "expected a UTC time such as 2026-12-01T09:00:00Z, a day such as 2026-12-01, \
+                 or how long ago, such as 90s, 10m, 24h or 7d",
+            )),
+        }
+    }
+
+    /// The time that is meant.
+    pub(crate) fn at(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::At(time) => time,
+            Self::Ago(ms) => {
+                let micros = i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1000);
+                let at = now.micros().saturating_sub(micros).max(0);
+                Timestamp::from_micros(at).unwrap_or(Timestamp::EPOCH)
+            }
+        }
+    }
 }

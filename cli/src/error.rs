@@ -114,6 +114,10 @@ impl From<LedgerError> for CommandError {
             LedgerError::Rejected(rejection) => rejected(rejection),
             LedgerError::NoRun(_) => (Kind::NotFound, Some("placet runs list")),
             LedgerError::Conflict => (Kind::Conflict, Some("look at the run and try again")),
+            LedgerError::NoRoom(_) => (
+                Kind::Failed,
+                Some("make room on disk, then placet runs resume RUN"),
+            ),
             LedgerError::Busy => (Kind::Conflict, Some("try again")),
             LedgerError::Unknown(_) => (Kind::Failed, Some("placet runs show tells what was kept")),
             LedgerError::Closed(_) => (Kind::Refused, Some("placet audit verify tells why")),
@@ -176,7 +180,9 @@ impl From<EngineError> for CommandError {
             error @ EngineError::WorkspaceReplaced { .. } => Self::new(Kind::Refused, error)
                 .hint("put the folder back, or cancel the run and start a new one"),
             error @ EngineError::Content(_) => Self::new(Kind::Integrity, error),
-            error @ EngineError::Runner(_) => Self::new(Kind::Conflict, error),
+            error @ (EngineError::Runner(_) | EngineError::Driven(_)) => {
+                Self::new(Kind::Conflict, error)
+            }
         }
     }
 }
@@ -184,7 +190,7 @@ impl From<EngineError> for CommandError {
 impl From<LookupError> for CommandError {
     fn from(error: LookupError) -> Self {
         match error {
-            LookupError::Malformed(_) => Self::usage(error),
+            LookupError::Malformed(_) => Self::usage(error).hint("placet runs list names the runs"),
             LookupError::NotFound { .. } => {
                 Self::new(Kind::NotFound, error).hint("placet runs list --all")
             }

@@ -24,6 +24,8 @@ pub enum ExitStatus {
     Usage,
     /// Stopped by Ctrl-C.
     Interrupted,
+    /// Stopped by a signal to terminate.
+    Terminated,
 }
 
 impl ExitStatus {
@@ -39,6 +41,7 @@ impl ExitStatus {
             Self::Integrity => 6,
             Self::Usage => 64,
             Self::Interrupted => 130,
+            Self::Terminated => 143,
         }
     }
 }

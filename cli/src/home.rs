@@ -167,6 +167,53 @@ impl Home {
     }
 }
 
+/// A folder of our own that is removed in the end.
+#[derive(Debug)]
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes one beside the home, so that what lies in it is guarded as the home is; where that
+    /// cannot be, in the folder for temporary files.
+    pub(crate) fn make(home: &Home, temporary: &Path) -> Result<Self, CommandError> {
+        let beside = home.dir.parent().unwrap_or(temporary).join(scratch_name());
+        if scratch_dir(&beside).is_ok() {
+            return Ok(Self(beside));
+        }
+        Self::make_in(temporary)
+    }
+
+    /// Makes one in a folder.
+    pub(crate) fn make_in(folder: &Path) -> Result<Self, CommandError> {
+        let path = folder.join(scratch_name());
+        scratch_dir(&path).map_err(|error| {
+            let what = format!("cannot make the folder {}: {error}", path.display());
+            CommandError::new(Kind::Failed, what).hint("TMPDIR names another place")
+        })?;
+        Ok(Self(path))
+    }
+
+    /// The folder.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            tracing::warn!(path = %self.0.display(), %error, "a copy was left behind");
+        }
+    }
+}
+
+fn scratch_name() -> String {
+    format!(".placet-copy-{}", uuid::Uuid::new_v4().as_simple())
+}
+
+fn scratch_dir(path: &Path) -> std::io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
 /// Makes a folder for its owner alone, and each above it that is missing; their names are durable.
 fn private_dir(path: &Path) -> std::io::Result<()> {
     let missing: Vec<&Path> = path

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use placet_engine::stop::Stop;
 
@@ -27,6 +29,10 @@ pub struct Io {
     pub signals: bool,
     /// The wish to stop.
     pub stop: Stop,
+    /// Whether that wish was a signal to terminate, not Ctrl-C.
+    pub terminated: Arc<AtomicBool>,
+    /// The file of the running program, which no tool may touch.
+    pub program: Option<PathBuf>,
 }
 
 impl Io {
@@ -39,16 +45,25 @@ impl Io {
         let utf8 = |(key, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((key.into_string().ok()?, value.into_string().ok()?))
         };
+        let mut env: BTreeMap<String, String> = std::env::vars_os().filter_map(utf8).collect();
+        // What the terminal says counts for more than what a shell may have exported.
+        if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
+            && size.ws_col > 0
+        {
+            env.insert(String::from("COLUMNS"), size.ws_col.to_string());
+        }
         Self {
             stdin: Box::new(std::io::stdin()),
             stdout: Box::new(std::io::stdout()),
             stderr: Box::new(std::io::stderr()),
             cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-            env: std::env::vars_os().filter_map(utf8).collect(),
+            env,
             stdout_is_terminal: std::io::stdout().is_terminal(),
             uid: rustix::process::getuid().as_raw(),
             signals: true,
             stop: Stop::default(),
+            terminated: Arc::default(),
+            program: std::env::current_exe().ok(),
         }
     }
 

@@ -9,11 +9,14 @@ pub mod error;
 pub mod exit;
 mod home;
 pub mod io;
+mod reading;
+mod tee;
 mod ui;
 mod wire;
 mod wiring;
 
 use std::ffi::OsString;
+use std::sync::atomic::Ordering;
 
 use clap::Parser;
 
@@ -55,6 +58,9 @@ pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
     let done = Wiring::new(global, Printer::new(io, json, quiet, color))
         .and_then(|mut wiring| commands::dispatch(verb, &mut wiring));
     match done {
+        Ok(ExitStatus::Interrupted) if io.terminated.load(Ordering::Relaxed) => {
+            ExitStatus::Terminated
+        }
         Ok(status) => status,
         Err(error) => {
             Printer::new(io, json, quiet, color).error(&error);
@@ -76,6 +82,20 @@ fn usage(error: &clap::Error, json: bool, io: &mut Io) -> ExitStatus {
         Ok(()) => ExitStatus::Done,
         Err(_) => ExitStatus::Failed,
     }
+}
+
+/// Sends remarks of the program itself to standard error: ids and enums, never what an agent wrote.
+pub fn trace() {
+    let filter = tracing_subscriber::EnvFilter::builder()
+        .with_env_var("PLACET_LOG")
+        .with_default_directive(tracing_subscriber::filter::LevelFilter::WARN.into())
+        .from_env_lossy();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .init();
 }
 
 /// Hardens the process before the first secret is read: no core, not to be traced by others.

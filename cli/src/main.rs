@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     placet::harden();
+    placet::trace();
     let mut io = placet::io::Io::real();
     ExitCode::from(placet::run(std::env::args_os().collect(), &mut io).code())
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use placet_engine::clock::SystemClock;
 use placet_engine::engine::Engine;
@@ -11,6 +12,7 @@ use placet_engine::policy::Gate;
 use placet_engine::workspace::ClosedSet;
 use placet_ledger::approval::{Assurance, Channel};
 use placet_ledger::clock::Clock;
+use placet_ledger::envelope::Recorded;
 use placet_ledger::event::LedgerCreated;
 use placet_ledger::id::{LedgerId, Principal, StreamId};
 use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
@@ -19,12 +21,15 @@ use placet_ledger::run::Caller;
 use placet_ledger::store::EventStore;
 use placet_ledger::store::sled::SledStore;
 use tokio::runtime::Runtime;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::args::GlobalArgs;
 use crate::config::{self, Config};
 use crate::error::{CommandError, Kind};
 use crate::home::Home;
-use crate::ui::Printer;
+use crate::tee::Tee;
+use crate::ui::{Printer, text};
+use crate::wire::log::EventOut;
 
 /// The format of stores that this release writes.
 const STORE_FORMAT: u32 = 1;
@@ -53,6 +58,8 @@ pub(crate) struct Open {
     pub(crate) ledger: Ledger,
     /// The engine over it.
     pub(crate) engine: Engine,
+    /// What is appended, where somebody asked to be told.
+    pub(crate) told: Option<UnboundedReceiver<Recorded>>,
 }
 
 impl Drop for Open {
@@ -88,6 +95,34 @@ impl<'a> Wiring<'a> {
         self.runtime.block_on(work)
     }
 
+    /// Waits for work, and writes what is appended meanwhile, one JSON object a line.
+    pub(crate) fn tell_while<T>(
+        &mut self,
+        mut told: UnboundedReceiver<Recorded>,
+        work: impl Future<Output = T>,
+    ) -> Result<T, CommandError> {
+        let printer = &mut self.printer;
+        let mut tell = |recorded: &Recorded| {
+            let line = EventOut::facts(recorded);
+            printer.value(&line.map_err(|error| CommandError::new(Kind::Failed, error))?)
+        };
+        self.runtime.block_on(async {
+            tokio::pin!(work);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(recorded) = told.recv() => tell(&recorded)?,
+                    done = &mut work => {
+                        while let Ok(recorded) = told.try_recv() {
+                            tell(&recorded)?;
+                        }
+                        return Ok(done);
+                    }
+                }
+            }
+        })
+    }
+
     /// The person at this end, as the system knows them.
     pub(crate) fn principal(&mut self) -> Result<Principal, CommandError> {
         local_principal(self.printer.io().uid)
@@ -103,22 +138,35 @@ impl<'a> Wiring<'a> {
         })
     }
 
-    /// Opens the ledger, or makes it where there is none.
-    pub(crate) fn open_or_create(&mut self) -> Result<Open, CommandError> {
+    /// Opens the ledger, or makes it where there is none; `tell` asks to be told of appends.
+    pub(crate) fn open_or_create(&mut self, tell: bool) -> Result<Open, CommandError> {
         if self.home.is_free() {
             self.create()?;
         }
-        self.open()
+        self.open_telling(tell)
     }
 
     /// Opens the ledger that is there.
     pub(crate) fn open(&mut self) -> Result<Open, CommandError> {
+        self.open_telling(false)
+    }
+
+    fn open_telling(&mut self, tell: bool) -> Result<Open, CommandError> {
         let head_dir = self.head_dir()?;
         let store = Arc::new(SledStore::open(&self.home.dir, &head_dir)?);
         self.listen();
+        let (sender, receiver) = unbounded_channel();
+        let shared: Arc<dyn EventStore> = if tell {
+            Arc::new(Tee {
+                store: store.clone(),
+                told: sender,
+            })
+        } else {
+            store.clone()
+        };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let parts = Parts {
-            store: store.clone(),
+            store: shared,
             judge: Arc::new(Gate),
             clock: clock.clone(),
             stamps: Arc::new(LiveStamps::new(clock.clone())),
@@ -135,6 +183,7 @@ impl<'a> Wiring<'a> {
             store,
             ledger,
             engine,
+            told: tell.then_some(receiver),
         })
     }
 
@@ -147,6 +196,23 @@ impl<'a> Wiring<'a> {
         let head_dir = self.head_dir()?;
         let (store, why) = SledStore::open_copy(&self.home.dir, &head_dir, scratch)?;
         Ok((Arc::new(store), why.map(CommandError::from)))
+    }
+
+    /// The folder for temporary files.
+    pub(crate) fn temporary(&mut self) -> PathBuf {
+        let named = self.printer.io().var("TMPDIR").map(PathBuf::from);
+        named.unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
+    /// How the program is called to look at this ledger once more.
+    pub(crate) fn program(&self) -> String {
+        match &self.global.home {
+            Some(home) => format!(
+                "placet --home {}",
+                shell_word(&text::sentence(&home.display().to_string()))
+            ),
+            None => "placet".to_owned(),
+        }
     }
 
     /// The folder of the head file of the ledger in the home.
@@ -164,10 +230,13 @@ impl<'a> Wiring<'a> {
         Ok(self.home.head_dir(ledger))
     }
 
-    /// What no tool may touch: the home, the head files, the config.
-    fn closed(&self) -> Result<ClosedSet, CommandError> {
+    /// What no tool may touch: the home, the head files, the config, the program itself.
+    fn closed(&mut self) -> Result<ClosedSet, CommandError> {
         let mut closed = ClosedSet::new();
         let failed = |error| CommandError::new(Kind::Failed, error);
+        if let Some(program) = &self.printer.io().program {
+            closed.close_file(program).map_err(failed)?;
+        }
         closed.close_folder(&self.home.dir).map_err(failed)?;
         closed.close_folder(self.home.state_dir()).map_err(failed)?;
         if let Some(folder) = self.config_path.parent().filter(|folder| folder.is_dir()) {
@@ -229,20 +298,40 @@ impl<'a> Wiring<'a> {
         if !io.signals {
             return;
         }
-        let stop = io.stop.clone();
+        let (stop, terminated) = (io.stop.clone(), io.terminated.clone());
         self.runtime.spawn(async move {
-            use tokio::signal::unix::{SignalKind, signal};
-            let terminate = signal(SignalKind::terminate());
-            match terminate {
-                Ok(mut terminate) => {
-                    tokio::select! {
-                        _ = tokio::signal::ctrl_c() => {}
-                        _ = terminate.recv() => {}
-                    }
-                }
-                Err(_) => drop(tokio::signal::ctrl_c().await),
+            if !signalled().await {
+                terminated.store(true, Ordering::Relaxed);
             }
             stop.raise();
+            // Whoever asks twice does not want to wait for a tool that hangs: the record knows
+            // what had started.
+            let interrupt = signalled().await;
+            std::process::exit(if interrupt { 130 } else { 143 });
         });
+    }
+}
+
+/// Waits for Ctrl-C (true) or a signal to terminate (false).
+async fn signalled() -> bool {
+    use tokio::signal::unix::{SignalKind, signal};
+    if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => true,
+            _ = terminate.recv() => false,
+        }
+    } else {
+        drop(tokio::signal::ctrl_c().await);
+        true
+    }
+}
+
+/// A word that a shell reads as it is.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }

@@ -1,8 +1,8 @@
 //! The engine: start, answer, resume, cancel; the one facade for every surface.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use placet_ledger::answers::AnswerSet;
 use placet_ledger::budget::Limits;
@@ -53,6 +53,9 @@ pub enum EngineError {
         /// Its path.
         path: String,
     },
+    /// Somebody drives it.
+    #[error("the run {0} is being driven")]
+    Driven(RunId),
     /// A content of the run cannot be read.
     #[error("the {0} of the run cannot be read")]
     Content(&'static str),
@@ -167,6 +170,16 @@ pub struct Engine {
     host: HostId,
     stop: Stop,
     conversations: Mutex<BTreeMap<RunId, Conversation>>,
+    driving: Mutex<BTreeSet<RunId>>,
+}
+
+/// A run that is being driven here, until this is dropped.
+struct Driving<'a>(&'a Engine, RunId);
+
+impl Drop for Driving<'_> {
+    fn drop(&mut self) {
+        self.0.driving().remove(&self.1);
+    }
 }
 
 impl Engine {
@@ -185,6 +198,7 @@ impl Engine {
             host,
             stop,
             conversations: Mutex::default(),
+            driving: Mutex::default(),
         }
     }
 
@@ -264,6 +278,7 @@ impl Engine {
             | Step::Await(_)
             | Step::Finish(_) => {}
         }
+        let _driving = self.take(run)?;
         let handler = self.handler(run).await?;
         let driver = DriverId::new(uuid::Uuid::now_v7());
         let recorded = self.ledger.look(run, |state, _| state.attendance()).await?;
@@ -290,10 +305,24 @@ impl Engine {
         }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, BTreeMap<RunId, Conversation>> {
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<RunId, Conversation>> {
         self.conversations
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn driving(&self) -> MutexGuard<'_, BTreeSet<RunId>> {
+        self.driving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Claims a run for one driver of this process; another process cannot have the ledger open.
+    fn take(&self, run: RunId) -> Result<Driving<'_>, EngineError> {
+        let free = self.driving().insert(run);
+        if free {
+            Ok(Driving(self, run))
+        } else {
+            Err(EngineError::Driven(run))
+        }
     }
 
     async fn stopped(&self, run: RunId) -> Result<Stopped, EngineError> {
@@ -311,50 +340,57 @@ impl Engine {
         Ok(self.ledger.answer(run, caller, set).await?)
     }
 
-    /// Makes caps and tools of a run stricter.
+    /// Makes caps and tools of a run stricter: all of it, or nothing where a part is refused.
     pub async fn narrow(
         &self,
         run: RunId,
         caller: &Caller,
         narrowing: Narrowing,
     ) -> Result<(), EngineError> {
-        let none = Texts::new;
+        let kept = self.kept_tools(run, &narrowing).await?;
+        let mut commands = Vec::new();
         if narrowing.limits != Limits::default() {
-            let command = Command::Tighten(narrowing.limits);
-            self.ledger.handle(run, caller, command, none()).await?;
+            commands.push(Command::Tighten(narrowing.limits));
         }
-        if narrowing.tools.is_some() || !narrowing.denied.is_empty() {
-            let has: Vec<Name> = self
-                .ledger
-                .look(run, |state, contents| {
-                    crate::effects::tools(state, contents)
-                })
-                .await?
-                .map_err(|error| EngineError::from(RunnerError::from(error)))?
-                .into_iter()
-                .map(|tool| tool.name)
-                .collect();
-            let listed = narrowing.tools.iter().flatten().chain(&narrowing.denied);
-            let known = |text: &&String| has.iter().any(|name| name.as_str() == text.as_str());
-            if let Some(unknown) = listed.clone().find(|text| !known(text)) {
-                return Err(EngineError::NoSuchTool(unknown.chars().take(160).collect()));
-            }
-            let listed = |name: &Name, list: &[String]| list.iter().any(|t| t == name.as_str());
-            let keep = |name: &Name| {
-                narrowing
-                    .tools
-                    .as_ref()
-                    .is_none_or(|tools| listed(name, tools))
-                    && !listed(name, &narrowing.denied)
-            };
-            let kept: Vec<Name> = has.iter().filter(|name| keep(name)).cloned().collect();
-            if kept != has {
-                self.ledger
-                    .handle(run, caller, Command::Narrow(kept), none())
-                    .await?;
-            }
+        commands.extend(kept.map(Command::Narrow));
+        for command in commands {
+            let texts = Texts::new();
+            self.ledger.handle(run, caller, command, texts).await?;
         }
         Ok(self.ledger.commit(run).await?)
+    }
+
+    /// The tools that are left of a run's, if any are taken away.
+    async fn kept_tools(
+        &self,
+        run: RunId,
+        narrowing: &Narrowing,
+    ) -> Result<Option<Vec<Name>>, EngineError> {
+        if narrowing.tools.is_none() && narrowing.denied.is_empty() {
+            return Ok(None);
+        }
+        let has: Vec<Name> = self
+            .ledger
+            .look(run, |state, contents| {
+                crate::effects::tools(state, contents)
+            })
+            .await?
+            .map_err(|error| EngineError::from(RunnerError::from(error)))?
+            .into_iter()
+            .map(|tool| tool.name)
+            .collect();
+        let mut named = narrowing.tools.iter().flatten().chain(&narrowing.denied);
+        let known = |text: &&String| has.iter().any(|name| name.as_str() == text.as_str());
+        if let Some(unknown) = named.find(|text| !known(text)) {
+            return Err(EngineError::NoSuchTool(unknown.chars().take(160).collect()));
+        }
+        let listed = |name: &Name, list: &[String]| list.iter().any(|t| t == name.as_str());
+        let keep = |name: &&Name| {
+            let tools = narrowing.tools.as_ref();
+            tools.is_none_or(|tools| listed(name, tools)) && !listed(name, &narrowing.denied)
+        };
+        let kept: Vec<Name> = has.iter().filter(keep).cloned().collect();
+        Ok((kept != has).then_some(kept))
     }
 
     /// Ends a run: recorded first, then whatever an earlier driver left is reconciled.

@@ -12,7 +12,7 @@ pub mod effects;
 pub mod engine;
 pub mod ids;
 pub mod model;
-mod nearest;
+pub mod nearest;
 pub mod outfit;
 pub mod policy;
 pub mod record;

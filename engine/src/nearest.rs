@@ -7,7 +7,7 @@ const LIKENESS_MIN: f32 = 0.6;
 const LENGTH_MAX: usize = 128;
 
 /// The known name most like `name`, if any is alike.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LENGTH_MAX {
         return None;
     }

@@ -8,20 +8,20 @@ use placet_ledger::answers::AnswerSet;
 use placet_ledger::approval::{Actor, Answer, Assurance, By, CallAnswer, Channel};
 use placet_ledger::authority::{AuthorityError, fold_authority};
 use placet_ledger::clock::{Clock, Stamps};
-use placet_ledger::content::{Contents, Salt, Text, Texts};
+use placet_ledger::content::{Blob, Blobs, Contents, Salt, Text, Texts};
 use placet_ledger::envelope::Envelope;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{ApprovalGranted, Event, Outcome, SegmentEnd};
-use placet_ledger::id::{EventId, RunId, StreamId, Version};
+use placet_ledger::id::{CallId, EventId, RunId, StreamId, Version};
 use placet_ledger::judge::Judge;
 use placet_ledger::ledger::Ledger;
 use placet_ledger::owner::Parts;
-use placet_ledger::run::{Caller, Command, Start};
+use placet_ledger::run::{Caller, Command, Start, Step, next};
 use placet_ledger::store::memory::MemoryStore;
 use placet_ledger::store::{Batch, EventStore, Expected};
 use placet_ledger::time::Timestamp;
 
-use crate::effects::RecordedHandler;
+use crate::effects::{EffectHandler, RecordedHandler};
 use crate::runner::{Runner, RunnerError};
 use crate::stop::Stop;
 
@@ -79,7 +79,27 @@ pub enum ReplayError {
 /// Hands back the stamps of the record.
 struct RecordedStamps {
     at: BTreeMap<(StreamId, Version), (Timestamp, EventId)>,
+    /// By their place, the contents that records name, each with its name there.
+    named: BTreeMap<(StreamId, Version), Blobs>,
     contents: Contents,
+}
+
+impl RecordedStamps {
+    fn new(recording: &Recording) -> Self {
+        let place = |record: &Envelope| (record.stream(), record.version());
+        let stamp = |record: &Envelope| (record.at(), record.header().id);
+        let run = &recording.run;
+        Self {
+            at: run.iter().map(|r| (place(r), stamp(r))).collect(),
+            named: run.iter().map(|r| (place(r), r.blobs().clone())).collect(),
+            contents: recording.contents.clone(),
+        }
+    }
+
+    fn says(&self, blob: &Blob, bytes: &[u8]) -> Option<Salt> {
+        let content = self.contents.get(&blob.commitment)?;
+        (*content.bytes == *bytes).then_some(content.salt)
+    }
 }
 
 impl Stamps for RecordedStamps {
@@ -94,13 +114,20 @@ impl Stamps for RecordedStamps {
         recorded.unwrap_or_else(|| EventId::new(uuid::Uuid::nil()))
     }
 
-    fn salt(&self, _: StreamId, _: Version, _: &str, bytes: &[u8]) -> Salt {
-        // Equal texts of one run have one commitment, so that a text finds its own salt.
-        let found = self
-            .contents
-            .iter()
-            .find(|(_, content)| *content.bytes == *bytes);
-        found.map_or(Salt([0; 32]), |(_, content)| content.salt)
+    fn salt(&self, stream: StreamId, version: Version, name: &str, bytes: &[u8]) -> Salt {
+        // Equal texts in another form, or in another stream, have commitments of their own.
+        let here = self.named.get(&(stream, version));
+        let here = here.and_then(|blobs| self.says(blobs.get(name)?, bytes));
+        let later = || {
+            // A note goes by another name in the command than in the record, which may be one of
+            // several that the command comes to.
+            let records = self.named.range((stream, version)..);
+            let mut blobs = records
+                .take_while(|((of, _), _)| *of == stream)
+                .flat_map(|(_, blobs)| blobs.values());
+            blobs.find_map(|blob| self.says(blob, bytes))
+        };
+        here.or_else(later).unwrap_or(Salt([0; 32]))
     }
 }
 
@@ -142,19 +169,11 @@ pub async fn replay(recording: &Recording, judge: Arc<dyn Judge>) -> Result<Repl
         .append(stream, Expected::Start, batch, &[])
         .await
         .map_err(LedgerError::from)?;
-    let stamps = recording.run.iter().map(|record| {
-        let header = record.header();
-        ((header.stream, header.version), (header.at, header.id))
-    });
-    let stamps = RecordedStamps {
-        at: stamps.collect(),
-        contents: recording.contents.clone(),
-    };
     let parts = Parts {
         store,
         judge,
         clock: Arc::new(StoppedClock),
-        stamps: Arc::new(stamps),
+        stamps: Arc::new(RecordedStamps::new(recording)),
     };
     let ledger = Ledger::open(parts).await?;
     let handler = Arc::new(RecordedHandler::new(
@@ -227,11 +246,43 @@ impl Replay<'_> {
                     .handle(self.run, &caller, command, texts)
                     .await?;
             }
-            None => {
-                self.runner.step(&Stop::default()).await?;
-            }
+            None => match self.broken_off(done).await? {
+                Some(call) => {
+                    let active_ms = self.handler.active_ms();
+                    let begun = self
+                        .ledger
+                        .begin_execution(self.run, call, active_ms)
+                        .await?;
+                    // Nothing more of this attempt is recorded here, so nothing is made of it.
+                    drop(begun);
+                }
+                None => {
+                    self.runner.step(&Stop::default()).await?;
+                }
+            },
         }
         Ok(self.ledger.commit(self.run).await?)
+    }
+
+    /// The call that starts at this place and has no outcome in the record after it: its driver
+    /// died, or somebody else's record came between.
+    async fn broken_off(&self, at: usize) -> Result<Option<CallId>, LedgerError> {
+        let record = |at| self.recording.run.get(at).map(Envelope::event);
+        let Some(Event::ExecutionStarted(started)) = record(at) else {
+            return Ok(None);
+        };
+        let ended = match record(at.saturating_add(1)) {
+            Some(
+                Event::ExecutionSucceeded(_)
+                | Event::ExecutionFailed(_)
+                | Event::ExecutionStale(_)
+                | Event::ExecutionInterrupted(_)
+                | Event::ExecutionInDoubt(_),
+            ) => true,
+            Some(_) | None => false,
+        };
+        let step = self.ledger.look(self.run, |state, _| next(state)).await?;
+        Ok((!ended && step == Step::Execute(started.call)).then_some(started.call))
     }
 
     /// The command of whoever stands outside, if that made the next record.
@@ -351,7 +402,7 @@ impl Replay<'_> {
     }
 
     fn texts(&self, record: &Envelope) -> Texts {
-        let text = |name: &String, blob: &placet_ledger::content::Blob| {
+        let text = |name: &String, blob: &Blob| {
             let bytes = self.recording.contents.bytes(&blob.commitment)?.to_vec();
             Some((
                 name.clone(),

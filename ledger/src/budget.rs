@@ -189,7 +189,8 @@ impl Usage {
             Some(Cap::Tokens)
         } else if limits
             .cost_usd
-            .is_some_and(|cap| self.cost_usd >= cap && cap > Usd::ZERO)
+            // Under a cap of nothing, models that cost nothing may be called.
+            .is_some_and(|cap| self.cost_usd >= cap.max(Usd(1)))
         {
             Some(Cap::Cost)
         } else {

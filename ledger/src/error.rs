@@ -19,6 +19,9 @@ pub enum LedgerError {
     /// Somebody else wrote first; load and decide again.
     #[error("somebody else moved the run, or its authority changed, at the same time")]
     Conflict,
+    /// Nothing was started.
+    #[error("nothing was started: {0}")]
+    NoRoom(String),
     /// The store cannot take it now.
     #[error("the store is busy")]
     Busy,
@@ -64,6 +67,7 @@ impl From<AppendError> for LedgerError {
             AppendError::Mismatch => Self::Integrity(error.to_string()),
             AppendError::Invalid(why) => Self::Closed(why.to_owned()),
             AppendError::Busy => Self::Busy,
+            AppendError::NoRoom { .. } => Self::NoRoom(error.to_string()),
             AppendError::Unknown(why) => Self::Unknown(why),
             AppendError::Poisoned(why) => Self::Closed(why),
         }

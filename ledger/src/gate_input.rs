@@ -10,7 +10,7 @@ use crate::id::CallId;
 use crate::judge::GateInput;
 use crate::limits::DENIALS_OF_TARGET_MAX;
 use crate::precondition::Precondition;
-use crate::run::{Call, Close, Phase, RunState};
+use crate::run::{Call, RunState};
 
 /// What the gate is given about one proposed call; `None` if there is no proposal of it.
 pub fn gate_input<'a>(
@@ -59,10 +59,8 @@ fn repeats(state: &RunState, contents: &Contents, call: &Call) -> Option<CallId>
 /// Earlier calls of the same tool that a person denied, in order.
 pub fn denied_before<'a>(state: &'a RunState, call: &'a Call) -> impl Iterator<Item = &'a Call> {
     state
-        .calls()
-        .take_while(|other| other.id() < call.id())
-        .filter(|other| other.phase() == Phase::Closed(Close::Denied))
-        .filter(|other| other.tool() == call.tool())
+        .denied()
+        .filter(|other| other.id() < call.id() && other.tool() == call.tool())
 }
 
 /// The contents that [`gate_input`] reads: where this call and those denied before it aim.

@@ -195,7 +195,10 @@ impl Ledger {
             {
                 return Ok(());
             }
-            let expired = self.expire(run).await?;
+            let expired = match self.expire(run).await {
+                Err(LedgerError::Conflict) => continue,
+                other => other?,
+            };
             let command = Command::Answer(set.clone());
             let decided = self.handle(run, caller, command, texts.clone()).await;
             match decided {

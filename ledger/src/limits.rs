@@ -36,6 +36,10 @@ pub const DENIALS_OF_TARGET_MAX: usize = 3;
 /// The smallest padded size that a record tells of its content: "yes" and "no" look alike.
 pub const SIZE_CLASS_MIN: u64 = 64;
 
+/// Free bytes on disk below which nothing is started: what was started must find room for its
+/// outcome, and sled writes a value about twice before it frees the first.
+pub const ROOM_BYTES_MIN: u64 = 64 * 1024 * 1024;
+
 /// Bytes of one row in sled: a leaf holds up to 17 values, and a page of more than 128 KiB goes to
 /// a file that sled never syncs.
 pub const ROW_BYTES_MAX: usize = 7_000;

@@ -8,6 +8,7 @@ pub mod corpus;
 pub mod cut;
 pub mod facts;
 pub mod faulty_store;
+pub mod history;
 pub mod mutate;
 pub mod play;
 pub mod reading;

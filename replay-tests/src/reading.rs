@@ -2,6 +2,7 @@
 
 use placet_engine::replay::Recording;
 use placet_ledger::content::Contents;
+use placet_ledger::digest::Digest;
 use placet_ledger::envelope::Envelope;
 use placet_ledger::id::{RunId, StreamId, Version};
 use placet_ledger::limits::PAGE_RECORDS_MAX;
@@ -12,6 +13,12 @@ impl World {
     /// Everything durable of a run.
     pub async fn records(&self, run: RunId) -> Result<Vec<Envelope>, WorldError> {
         self.stream(run.stream()).await
+    }
+
+    /// Where a run stands: two equal heads are two equal histories.
+    pub async fn head(&self, run: RunId) -> Result<Option<(Version, Digest)>, WorldError> {
+        let records = self.records(run).await?;
+        Ok(records.last().map(|last| (last.version(), last.digest())))
     }
 
     /// The names of the events of a run, in order.

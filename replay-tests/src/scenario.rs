@@ -37,6 +37,7 @@ fn stream() -> StreamId {
 }
 
 /// What happened so far, and who comes now.
+#[derive(Clone)]
 pub struct Scenario {
     records: Vec<Envelope>,
     state: Option<RunState>,
@@ -68,11 +69,7 @@ pub fn given(facts: impl IntoIterator<Item = Fact>) -> Scenario {
         verdict: None,
     };
     for fact in facts {
-        scenario.at = scenario.at.plus_ms(fact.later_ms);
-        let decided = fact.build(scenario.state.as_ref());
-        if let Err(error) = scenario.add(decided) {
-            panic!("{error}, after:\n{}", scenario.listing());
-        }
+        scenario = scenario.and(&fact);
     }
     scenario
 }
@@ -88,9 +85,38 @@ impl Scenario {
         self.state.as_ref()
     }
 
+    /// The state that the records so far fold to.
+    ///
+    /// # Panics
+    ///
+    /// If they do not fold.
+    #[track_caller]
+    pub fn folded(&self) -> Option<RunState> {
+        match fold(&origin(), stream(), &self.records) {
+            Ok(state) => state,
+            Err(error) => panic!("{error}: {error:?}"),
+        }
+    }
+
     /// The records so far.
     pub fn records(&self) -> &[Envelope] {
         &self.records
+    }
+
+    /// The story goes on with one more fact.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot follow.
+    #[must_use]
+    #[track_caller]
+    pub fn and(mut self, fact: &Fact) -> Self {
+        self.at = self.at.plus_ms(fact.later_ms);
+        let decided = fact.build(self.state.as_ref());
+        if let Err(error) = self.add(decided) {
+            panic!("{error}, after:\n{}", self.listing());
+        }
+        self
     }
 
     /// The command comes so much later.
@@ -251,6 +277,39 @@ fn line(decided: &Decided) -> String {
 }
 
 impl Then {
+    /// Whether the command was turned down.
+    pub const fn is_rejected(&self) -> bool {
+        self.decided.is_err()
+    }
+
+    /// The story before the command.
+    pub const fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The story with whatever the command came to, or as it was where it was turned down.
+    ///
+    /// # Panics
+    ///
+    /// If something was decided that cannot follow.
+    #[must_use]
+    #[track_caller]
+    pub fn keep(self) -> Scenario {
+        let Self {
+            mut scenario,
+            decided,
+        } = self;
+        scenario.blobs = Blobs::new();
+        scenario.verdict = None;
+        for one in decided.unwrap_or_default() {
+            let told = line(&one);
+            if let Err(error) = scenario.add(one) {
+                panic!("{told}: {error}, after:\n{}", scenario.listing());
+            }
+        }
+        scenario
+    }
+
     /// Exactly these events follow, and the run folds with them.
     ///
     /// # Panics

@@ -6,14 +6,23 @@
     reason = "a test fails by a panic, in what it calls as well"
 )]
 
+mod answer_coverage;
 mod bind;
 mod crash_points;
 mod crash_windows;
+mod decisions;
+mod denials;
 mod durability;
+mod events;
 mod flatness;
+mod gate_matrix;
+mod golden_runs;
 mod limits;
 mod pending_lock;
+mod properties;
+mod resume;
 mod tamper;
 mod tamper_sled;
 mod tidy;
+mod twin_isolation;
 mod worked_example;

@@ -14,7 +14,7 @@ use placet_ledger::limits::CONTENT_BYTES_MAX;
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 
 use crate::args::duration_ms;
-use crate::commands::runs::drive;
+use crate::commands::runs::{drive, report};
 use crate::config::{self, Agent};
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
@@ -70,6 +70,10 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     caps: Caps,
 
+    /// Write each event on standard output as it is recorded, one JSON object a line
+    #[arg(long)]
+    events: bool,
+
     /// Whether somebody at the terminal is asked
     #[arg(long, value_enum, default_value_t = Attend::Auto, value_name = "WHEN")]
     attend: Attend,
@@ -124,12 +128,20 @@ fn policy(text: &str) -> Result<ApprovalPolicy, String> {
 
 /// Starts a run and stays with it.
 pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+    let events = args.events;
     let new = new_run(args, wiring)?;
     let caller = wiring.caller()?;
-    let open = wiring.open_or_create()?;
+    let mut open = wiring.open_or_create(events)?;
     let run = wiring.block_on(open.engine.start(&caller, new))?;
     wiring.printer.note(&format!("run {run}"));
-    drive(wiring, &open, run, SegmentReason::Start)
+    let Some(told) = open.told.take() else {
+        return drive(wiring, &open, run, SegmentReason::Start, None);
+    };
+    let stopped = wiring.tell_while(told, open.engine.drive(run, SegmentReason::Start, None))?;
+    if wiring.printer.json() {
+        report(wiring, &open, run)?;
+    }
+    Ok(stopped?.into())
 }
 
 fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandError> {

@@ -1,6 +1,12 @@
 //! What people and programs are shown: data on standard output, everything else beside it.
 
+pub(crate) mod card;
+pub(crate) mod csv;
 pub(crate) mod report;
+pub(crate) mod run_page;
+pub(crate) mod table;
+pub(crate) mod text;
+pub(crate) mod timeline;
 
 use std::io::Write;
 
@@ -8,6 +14,15 @@ use serde::Serialize;
 
 use crate::error::CommandError;
 use crate::io::Io;
+
+/// Columns where nothing tells how many there are.
+const WIDTH_DEFAULT: usize = 80;
+
+/// Fewer columns leave no room beside the margin.
+const WIDTH_MIN: usize = 40;
+
+/// More columns are not read with ease.
+const WIDTH_MAX: usize = 160;
 
 /// Writes data to standard output and everything else to standard error.
 pub(crate) struct Printer<'a> {
@@ -38,6 +53,12 @@ impl<'a> Printer<'a> {
         self.color
     }
 
+    /// Columns of the screen: as the environment tells, or the width that every screen has.
+    pub(crate) fn width(&self) -> usize {
+        let columns = self.io.var("COLUMNS").and_then(|text| text.parse().ok());
+        columns.unwrap_or(WIDTH_DEFAULT).clamp(WIDTH_MIN, WIDTH_MAX)
+    }
+
     /// The outside.
     pub(crate) fn io(&mut self) -> &mut Io {
         self.io
@@ -48,6 +69,12 @@ impl<'a> Printer<'a> {
         let mut line = serde_json::to_vec(value)
             .map_err(|error| CommandError::new(crate::error::Kind::Failed, error))?;
         line.push(b'\n');
+        if self.io.stdout_is_terminal
+            && let Ok(shown) = std::str::from_utf8(&line)
+        {
+            line = text::json(shown.trim_end_matches('\n')).into_bytes();
+            line.push(b'\n');
+        }
         self.raw(&line)
     }
 
@@ -75,6 +102,11 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Something that people must know, whatever was asked to be left out.
+    pub(crate) fn warn(&mut self, text: &str) {
+        self.say(text);
+    }
+
     /// An error, whatever was asked to be left out.
     pub(crate) fn error(&mut self, error: &CommandError) {
         if self.json {
@@ -92,6 +124,6 @@ impl<'a> Printer<'a> {
 
     fn say(&mut self, text: &str) {
         // Nobody is left to be told that standard error is gone.
-        drop(writeln!(self.io.stderr, "{text}"));
+        drop(writeln!(self.io.stderr, "{}", text::sentence(text)));
     }
 }

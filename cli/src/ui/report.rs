@@ -1,22 +1,54 @@
-//! Where a run stands, in a few lines.
+//! Where a run stands, in a few lines, and what to type next.
+
+use std::fmt::Write;
 
 use super::Printer;
+use super::card::Look;
+use super::run_page::words;
+use super::text;
 use crate::error::CommandError;
 use crate::wire::run::RunReport;
 
-/// Prints where a run stands.
-pub(crate) fn print(printer: &mut Printer<'_>, report: &RunReport) -> Result<(), CommandError> {
-    let mut lines = vec![format!(
-        "run {} {}",
-        report.run,
-        report.outcome.unwrap_or(report.state)
-    )];
-    lines.extend(report.declined.iter().map(|call| {
-        let tool = call.tool.as_deref().unwrap_or("(unknown tool)");
-        format!("  declined {} {tool}: {}", call.call, call.why)
-    }));
-    let waits = report.pending.iter();
-    lines.extend(waits.map(|call| format!("  waits {} {}: {}", call.call, call.tool, call.kind)));
-    lines.push(String::new());
-    printer.data(&lines.join("\n"))
+/// Prints where a run stands; `prefix` is how it is named.
+pub(crate) fn print(
+    printer: &mut Printer<'_>,
+    report: &RunReport,
+    prefix: &str,
+    look: &Look,
+) -> Result<(), CommandError> {
+    let state = report.outcome.unwrap_or(report.state);
+    let mut out = look.title(&format!("run {} {state}", report.run));
+    out.push('\n');
+    if let Some(said) = &report.text {
+        words(&mut out, "last text", said, look);
+    }
+    if let Some(error) = &report.error {
+        words(&mut out, "the model could not go on", error, look);
+    }
+    if let Some(cap) = &report.cap {
+        let _ignored = writeln!(out, "  ended on     {cap}");
+    }
+    for call in &report.unsuccessful {
+        let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();
+        let _ignored = writeln!(out, "  {:<12} {} {tool}", call.why, call.call);
+    }
+    for call in &report.declined {
+        let tool = call
+            .tool
+            .as_deref()
+            .map_or("(unknown tool)".into(), text::marked);
+        let _ignored = writeln!(out, "  declined     {} {tool}: {}", call.call, call.why);
+    }
+    for call in &report.pending {
+        let asks = match call.kind {
+            "in_doubt" => "in doubt",
+            _ => "needs an answer",
+        };
+        let tool = text::marked(&call.tool);
+        let _ignored = writeln!(out, "  {:<12} {} {tool}", asks, call.call);
+    }
+    if !report.pending.is_empty() {
+        let _ignored = writeln!(out, "next: {} runs show {prefix}", look.program);
+    }
+    printer.data(&out)
 }

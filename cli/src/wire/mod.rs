@@ -1,3 +1,8 @@
 //! Shapes of `--json`: domain types never go out as they are.
 
+pub(crate) mod approval;
+pub(crate) mod log;
 pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod tools;
+pub(crate) mod verify;

@@ -1,8 +1,11 @@
 //! What `run`, `approve`, `answer` and `resume` say about a run.
 
+use std::collections::BTreeMap;
+
+use placet_ledger::budget::{Cap, Tokens};
 use placet_ledger::content::Contents;
 use placet_ledger::event::{Outcome, RefusalKind};
-use placet_ledger::run::{Call, Close, Phase, RunState, Status};
+use placet_ledger::run::{Call, Close, Phase, RunState, Status, Turn};
 use serde::Serialize;
 
 /// A run as these verbs leave it.
@@ -18,10 +21,20 @@ pub(crate) struct RunReport {
     /// What the model said last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
+    /// Why the model could not go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// The cap on which the run ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cap: Option<String>,
     /// The calls that wait for people.
     pub(crate) pending: Vec<PendingCall>,
     /// The calls that were refused or turned down.
-    pub(crate) declined: Vec<DeclinedCall>,
+    pub(crate) declined: Vec<UnsuccessfulCall>,
+    /// The calls that were executed and did not succeed: failed, stale or interrupted.
+    pub(crate) unsuccessful: Vec<UnsuccessfulCall>,
+    /// What the tools did, in all.
+    pub(crate) tools: BTreeMap<String, ToolTotals>,
     /// What it used.
     pub(crate) usage: UsageReport,
 }
@@ -40,9 +53,9 @@ pub(crate) struct PendingCall {
     pub(crate) request: Option<String>,
 }
 
-/// A call that did not run because somebody or something said no.
+/// A call that did not do what was wanted.
 #[derive(Debug, Serialize)]
-pub(crate) struct DeclinedCall {
+pub(crate) struct UnsuccessfulCall {
     /// The call.
     pub(crate) call: String,
     /// The tool, where the name is one.
@@ -50,6 +63,21 @@ pub(crate) struct DeclinedCall {
     pub(crate) tool: Option<String>,
     /// Why.
     pub(crate) why: &'static str,
+}
+
+/// What one tool did in a run.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ToolTotals {
+    /// Calls of it.
+    pub(crate) calls: u64,
+    /// Those that took effect.
+    pub(crate) succeeded: u64,
+    /// Those that were executed and did not succeed.
+    pub(crate) unsuccessful: u64,
+    /// Those that were refused or turned down.
+    pub(crate) declined: u64,
+    /// How long all its executions took.
+    pub(crate) duration_ms: u64,
 }
 
 /// What a run used.
@@ -89,14 +117,26 @@ const fn refusal_word(kind: RefusalKind) -> &'static str {
     }
 }
 
-/// Why a call was declined, if it was.
-const fn declined_word(phase: Phase) -> Option<&'static str> {
+/// How a call that is over ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Succeeded,
+    Unsuccessful(&'static str),
+    Declined(&'static str),
+}
+
+const fn end(phase: Phase) -> Option<End> {
     match phase {
-        Phase::Closed(Close::Denied) => Some("denied"),
-        Phase::Closed(Close::Expired) => Some("expired"),
-        Phase::Closed(Close::Refused(kind)) => Some(refusal_word(kind)),
-        Phase::Closed(Close::Succeeded | Close::Failed | Close::Stale | Close::Interrupted)
-        | Phase::Named
+        Phase::Closed(close) => Some(match close {
+            Close::Succeeded => End::Succeeded,
+            Close::Failed => End::Unsuccessful("failed"),
+            Close::Stale => End::Unsuccessful("stale"),
+            Close::Interrupted => End::Unsuccessful("interrupted"),
+            Close::Denied => End::Declined("denied"),
+            Close::Expired => End::Declined("expired"),
+            Close::Refused(kind) => End::Declined(refusal_word(kind)),
+        }),
+        Phase::Named
         | Phase::Proposed
         | Phase::Pending
         | Phase::Granted
@@ -113,14 +153,22 @@ impl RunReport {
         let text = last
             .and_then(|blob| contents.text(&blob.commitment))
             .map(str::to_owned);
+        let error = match state.turn() {
+            Turn::Failed { detail } => detail.and_then(|blob| contents.text(&blob.commitment)),
+            Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
+        };
         let usage = state.usage();
         Self {
             run: state.run().to_string(),
             state: state_word(status),
             outcome: state.outcome().map(Outcome::as_str),
             text,
+            error: error.map(str::to_owned),
+            cap: cap(state),
             pending: state.batch().filter_map(pending).collect(),
             declined: state.calls().filter_map(declined).collect(),
+            unsuccessful: state.calls().filter_map(unsuccessful).collect(),
+            tools: tools(state),
             usage: UsageReport {
                 active_ms: usage.active_ms,
                 cost_usd: usage.cost_usd.to_string(),
@@ -129,6 +177,18 @@ impl RunReport {
             },
         }
     }
+}
+
+/// The cap on which a run ended. A cap on tokens may be reached before it is spent: the next call
+/// of the model would have had no room, which no other cap can say.
+fn cap(state: &RunState) -> Option<String> {
+    if state.outcome() != Some(Outcome::Budget) {
+        return None;
+    }
+    let spent = state
+        .usage()
+        .blocks_model_call(state.limits(), Tokens::default());
+    Some(spent.unwrap_or(Cap::Tokens).to_string())
 }
 
 fn pending(call: &Call) -> Option<PendingCall> {
@@ -149,12 +209,42 @@ fn pending(call: &Call) -> Option<PendingCall> {
     })
 }
 
-fn declined(call: &Call) -> Option<DeclinedCall> {
-    let why = declined_word(call.phase())?;
+fn named(call: &Call, why: &'static str) -> UnsuccessfulCall {
     let tool = call.tool().map(ToString::to_string);
-    Some(DeclinedCall {
+    UnsuccessfulCall {
         call: call.id().to_string(),
         tool,
         why,
-    })
+    }
+}
+
+fn declined(call: &Call) -> Option<UnsuccessfulCall> {
+    match end(call.phase()) {
+        Some(End::Declined(why)) => Some(named(call, why)),
+        Some(End::Succeeded | End::Unsuccessful(_)) | None => None,
+    }
+}
+
+fn unsuccessful(call: &Call) -> Option<UnsuccessfulCall> {
+    match end(call.phase()) {
+        Some(End::Unsuccessful(why)) => Some(named(call, why)),
+        Some(End::Succeeded | End::Declined(_)) | None => None,
+    }
+}
+
+fn tools(state: &RunState) -> BTreeMap<String, ToolTotals> {
+    let mut tools: BTreeMap<String, ToolTotals> = BTreeMap::new();
+    for call in state.calls() {
+        let Some(tool) = call.tool() else { continue };
+        let totals = tools.entry(tool.to_string()).or_default();
+        totals.calls += 1;
+        totals.duration_ms = totals.duration_ms.saturating_add(call.duration_ms());
+        match end(call.phase()) {
+            Some(End::Succeeded) => totals.succeeded += 1,
+            Some(End::Unsuccessful(_)) => totals.unsuccessful += 1,
+            Some(End::Declined(_)) => totals.declined += 1,
+            None => {}
+        }
+    }
+    tools
 }

@@ -50,6 +50,8 @@ pub enum Brief {
         tool: Option<Name>,
         /// The name otherwise.
         foreign: String,
+        /// The tools that the run has, where the name is none of them.
+        known: Vec<ScopeTool>,
         /// Whether the run still has the tool.
         offered: bool,
         /// The arguments as the model wrote them.
@@ -140,10 +142,15 @@ fn propose(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief, B
         .bytes(&received.commitment)
         .ok_or(BriefError::Content("arguments"))?;
     let last = reply.calls.last() == Some(&id);
+    let known = match call.tool() {
+        Some(_) => Vec::new(),
+        None => tools(state, contents)?,
+    };
     Ok(Brief::Propose {
         call: id,
         tool: call.tool().cloned(),
         foreign: provider.name(id),
+        known,
         offered: call.tool().is_some_and(|tool| state.offers(tool)),
         arguments: arguments.to_vec(),
         over: provider.over.filter(|_| last),

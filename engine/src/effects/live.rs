@@ -89,14 +89,14 @@ impl LiveHandler {
         }
     }
 
-    /// Why a name that is none of the run's tools is turned down.
-    fn foreign(&self, call: CallId, name: &str) -> Act {
+    /// Why a name that is none of the run's tools is turned down. Only those are suggested.
+    fn foreign(&self, call: CallId, name: &str, known: &[ScopeTool]) -> Act {
         let kind = match self.registry.visible(name) {
             Lookup::Tool(_) => RefusalKind::DeniedTool,
             Lookup::HiddenHalf => RefusalKind::HiddenHalf,
             Lookup::Unknown => RefusalKind::UnknownTool,
         };
-        let names = self.registry.names().map(Name::as_str);
+        let names = known.iter().map(|tool| tool.name.as_str());
         let detail = match (kind, nearest(name, names)) {
             (RefusalKind::UnknownTool, Some(near)) => format!("Did you mean {near}?"),
             (_, _) => String::new(),
@@ -172,8 +172,9 @@ impl EffectHandler for LiveHandler {
                 call,
                 tool: None,
                 foreign,
+                known,
                 ..
-            } => self.foreign(call, &foreign),
+            } => self.foreign(call, &foreign, &known),
             Brief::Propose {
                 call,
                 tool: Some(tool),
@@ -183,7 +184,7 @@ impl EffectHandler for LiveHandler {
             } => match self.registry.visible(tool.as_str()) {
                 Lookup::Tool(found) if offered => self.propose(call, found, &arguments).await,
                 Lookup::Tool(_) => refuse(call, RefusalKind::DeniedTool, String::new()),
-                Lookup::HiddenHalf | Lookup::Unknown => self.foreign(call, tool.as_str()),
+                Lookup::HiddenHalf | Lookup::Unknown => self.foreign(call, tool.as_str(), &[]),
             },
             Brief::Reconcile {
                 run,

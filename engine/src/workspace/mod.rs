@@ -192,7 +192,8 @@ impl Workspace {
         })
     }
 
-    /// An existing file from a path that a model sent; symbolic links that stay inside are resolved.
+    /// An existing file from a path that a model sent; symbolic links that stay inside are
+    /// resolved.
     pub(crate) fn existing(&self, text: &str) -> Result<Target, PathError> {
         let parts = self.parts(text)?;
         if parts.is_empty() {

@@ -134,7 +134,7 @@ fn said(verdict: &Verdict) -> String {
 pub(super) fn expiry_differs(before: &RunState, asked: &ApprovalRequested) -> bool {
     match before.turn() {
         Turn::Replied { at, .. } => asked.expires_at != at.plus_ms(before.started().park_expiry_ms),
-        Turn::Ready | Turn::Called { .. } | Turn::Failed => true,
+        Turn::Ready | Turn::Called { .. } | Turn::Failed { .. } => true,
     }
 }
 

@@ -28,6 +28,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::approval::By;
+use crate::id::CallId;
 
 /// What a replay does with an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,6 +184,41 @@ impl Event {
             | Self::ExecutionRefused(_)
             | Self::RunParked(_)
             | Self::RunFinished(_) => Class::Derived,
+        }
+    }
+
+    /// The call that it is about.
+    pub const fn call(&self) -> Option<CallId> {
+        match self {
+            Self::CallProposed(e) => Some(e.call),
+            Self::CallRefused(e) => Some(e.call),
+            Self::ApprovalRequested(e) => Some(e.call),
+            Self::ApprovalGranted(e) => Some(e.call()),
+            Self::ApprovalDenied(e) => Some(e.call),
+            Self::ApprovalExpired(e) => Some(e.call),
+            Self::ExecutionStarted(e) => Some(e.call),
+            Self::ExecutionRefused(e) => Some(e.call),
+            Self::ExecutionSucceeded(e)
+            | Self::ExecutionFailed(e)
+            | Self::ExecutionStale(e)
+            | Self::ExecutionInterrupted(e) => Some(e.call),
+            Self::ExecutionInDoubt(e) => Some(e.call),
+            Self::ExecutionSettled(e) => Some(e.call),
+            Self::AttemptRefused(e) => e.call,
+            Self::RunStarted(_)
+            | Self::SegmentStarted(_)
+            | Self::SegmentEnded(_)
+            | Self::ModelCalled(_)
+            | Self::ModelReplied(_)
+            | Self::ModelFailed(_)
+            | Self::LimitsTightened(_)
+            | Self::ToolsNarrowed(_)
+            | Self::RunParked(_)
+            | Self::RunCancelRequested(_)
+            | Self::RunFinished(_)
+            | Self::LedgerCreated(_)
+            | Self::RulesAdopted(_)
+            | Self::ClockStepped(_) => None,
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Owner;
 use super::cell::Cell;
 use crate::content::{Blob, Commitment, Texts};
+use crate::digest::Digest;
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
 use crate::event::{ApprovalGranted, Event};
@@ -58,7 +59,9 @@ impl Owner {
             self.commit_cell(run, &mut cell).await?;
         }
         self.prove(run, &cell, call, &proposed).await?;
-        self.prove_grant(run, call, &proposed, &grant).await?;
+        let asked = requested.as_ref().map(|asked| asked.digest);
+        self.prove_grant(run, call, (&proposed, asked), &grant)
+            .await?;
         if let Some(asked) = requested.filter(|_| grant.by_person()) {
             let record = self.read_back(run, asked.version).await?;
             let proven = matches!(record.event(), Event::ApprovalRequested(event)
@@ -120,7 +123,7 @@ impl Owner {
         &self,
         run: RunId,
         call: CallId,
-        proposed: &Proposed,
+        (proposed, asked): (&Proposed, Option<Digest>),
         grant: &Grant,
     ) -> Result<(), LedgerError> {
         let record = self.read_back(run, grant.version).await?;
@@ -129,7 +132,7 @@ impl Owner {
                 event.call == call && event.proposal == proposed.digest && !grant.by_person()
             }
             Event::ApprovalGranted(ApprovalGranted::ByPerson(event)) => {
-                event.call == call && grant.by_person()
+                event.call == call && Some(event.request) == asked && grant.by_person()
             }
             _ => false,
         };

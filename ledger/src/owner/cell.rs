@@ -15,6 +15,9 @@ use crate::limits::PAGE_RECORDS_MAX;
 use crate::run::{FoldError, Head, RunState, evolve};
 use crate::store::{Batch, Expected};
 
+/// Contents that are asked for together: a store opens them one by one.
+const CONTENTS_AT_ONCE: usize = 64;
+
 /// A run in memory.
 #[derive(Default)]
 pub(super) struct Cell {
@@ -26,6 +29,8 @@ pub(super) struct Cell {
     pub(super) contents: Contents,
     /// Decided, folded, not durable.
     pub(super) staged: Batch,
+    /// The oldest authority version that anything staged was judged on.
+    pub(super) judged: Option<Version>,
     /// The newest record that is durable.
     pub(super) durable: Option<Head>,
     /// Contents by what they say: equal text of one run has one commitment.
@@ -163,8 +168,9 @@ impl Owner {
             .collect();
         wanted.sort_unstable();
         wanted.dedup();
-        if !wanted.is_empty() {
-            cell.contents = self.parts.store.content(stream, &wanted).await?;
+        for some in wanted.chunks(CONTENTS_AT_ONCE) {
+            cell.contents
+                .extend(self.parts.store.content(stream, some).await?);
         }
         for blobs in &blobs {
             cell.learn(blobs);

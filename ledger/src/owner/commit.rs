@@ -4,7 +4,7 @@ use super::Owner;
 use super::cell::Cell;
 use crate::error::LedgerError;
 use crate::event::Event;
-use crate::id::RunId;
+use crate::id::{RunId, Version};
 use crate::run::RunState;
 use crate::store::{AppendError, Batch, Expected, Unless};
 
@@ -34,12 +34,16 @@ impl Owner {
             return Ok(());
         }
         let batch = std::mem::take(&mut cell.staged);
-        match self.append(run, cell.expected(), batch.clone()).await {
+        let judged = cell.judged.take().unwrap_or_default();
+        match self
+            .append(run, cell.expected(), batch.clone(), judged)
+            .await
+        {
             Ok(()) => {
                 cell.durable = cell.state.as_ref().map(RunState::head);
                 Ok(())
             }
-            Err(error @ AppendError::Moved { .. }) => {
+            Err(error @ (AppendError::Moved { .. } | AppendError::NoRoom { .. })) => {
                 // What was observed before the first verdict on the old authority stands.
                 let expected = cell.expected();
                 self.keep_observed(run, expected, batch).await?;
@@ -79,8 +83,9 @@ impl Owner {
                     .any(|blob| blob.commitment == *commitment)
             })
         });
+        // None of these rests on authority.
         Ok(self
-            .append(run, expected, Batch { records, contents })
+            .append(run, expected, Batch { records, contents }, Version::ZERO)
             .await?)
     }
 
@@ -89,11 +94,12 @@ impl Owner {
         run: RunId,
         expected: Expected,
         batch: Batch,
+        judged: Version,
     ) -> Result<(), AppendError> {
-        let authority = self.authority();
+        let stream = self.authority().ledger().authority();
         let unless = [Unless {
-            stream: authority.ledger().authority(),
-            version: authority.version(),
+            stream,
+            version: judged,
         }];
         let conditional = batch
             .records

@@ -18,6 +18,9 @@ const LAG_MS_MAX: u64 = 5_000;
 /// guessing cannot fill the disk.
 const ATTEMPTS_MAX: u32 = 64;
 
+/// How often a note is written again after another process wrote one first.
+const NOTE_TRIES_MAX: usize = 8;
+
 /// Where the journal ends.
 #[derive(Default)]
 pub(super) struct Journal {
@@ -72,6 +75,16 @@ impl Owner {
     }
 
     async fn note(&self, event: Event) -> Result<(), LedgerError> {
+        for _ in 0..NOTE_TRIES_MAX {
+            match self.note_once(event.clone()).await {
+                Err(LedgerError::Conflict) => {}
+                other => return other,
+            }
+        }
+        Err(LedgerError::Conflict)
+    }
+
+    async fn note_once(&self, event: Event) -> Result<(), LedgerError> {
         let mut journal = self.journal.lock().await;
         let authority = self.authority();
         let (stream, store) = (authority.journal(), &self.parts.store);

@@ -7,9 +7,9 @@ use super::cell::{Cell, Interned};
 use crate::content::Texts;
 use crate::envelope::{Envelope, Header, stream_genesis};
 use crate::error::LedgerError;
-use crate::event::{ApprovalGranted, Event};
+use crate::event::Event;
 use crate::gate_input::gate_input;
-use crate::id::{CallId, EventId, RunId, Version};
+use crate::id::{EventId, RunId, Version};
 use crate::judge::Verdict;
 use crate::run::{Caller, Command, Decided, Given, Rejection, RunState, decide, evolve};
 use crate::time::Timestamp;
@@ -55,6 +55,7 @@ impl Owner {
         if !envelopes.is_empty() {
             Interned::stage(interned, cell);
         }
+        cell.judged = cell.judged.or(Some(authority.version()));
         cell.staged.records.extend(envelopes.iter().cloned());
         Ok(envelopes)
     }
@@ -125,44 +126,9 @@ impl Owner {
 /// The event that made this one follow: of a call, the newest about it; else the newest of all.
 fn cause(state: Option<&RunState>, event: &Event) -> Option<EventId> {
     let state = state?;
-    let of_call = subject(event)
+    let of_call = event
+        .call()
         .and_then(|call| state.call(call))
         .map(crate::run::Call::last);
     Some(of_call.unwrap_or(state.head().id))
-}
-
-/// The call that an event is about.
-fn subject(event: &Event) -> Option<CallId> {
-    match event {
-        Event::CallProposed(e) => Some(e.call),
-        Event::CallRefused(e) => Some(e.call),
-        Event::ApprovalRequested(e) => Some(e.call),
-        Event::ApprovalGranted(ApprovalGranted::Automatic(e)) => Some(e.call),
-        Event::ApprovalGranted(ApprovalGranted::ByPerson(e)) => Some(e.call),
-        Event::ApprovalDenied(e) => Some(e.call),
-        Event::ApprovalExpired(e) => Some(e.call),
-        Event::ExecutionStarted(e) => Some(e.call),
-        Event::ExecutionRefused(e) => Some(e.call),
-        Event::ExecutionSucceeded(e)
-        | Event::ExecutionFailed(e)
-        | Event::ExecutionStale(e)
-        | Event::ExecutionInterrupted(e) => Some(e.call),
-        Event::ExecutionInDoubt(e) => Some(e.call),
-        Event::ExecutionSettled(e) => Some(e.call),
-        Event::RunStarted(_)
-        | Event::SegmentStarted(_)
-        | Event::SegmentEnded(_)
-        | Event::ModelCalled(_)
-        | Event::ModelReplied(_)
-        | Event::ModelFailed(_)
-        | Event::LimitsTightened(_)
-        | Event::ToolsNarrowed(_)
-        | Event::RunParked(_)
-        | Event::RunCancelRequested(_)
-        | Event::RunFinished(_)
-        | Event::LedgerCreated(_)
-        | Event::RulesAdopted(_)
-        | Event::ClockStepped(_)
-        | Event::AttemptRefused(_) => None,
-    }
 }

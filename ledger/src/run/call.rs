@@ -132,6 +132,7 @@ pub struct Call {
     pub(super) requested: Option<Requested>,
     pub(super) grant: Option<Grant>,
     pub(super) attempts: u32,
+    pub(super) duration_ms: u64,
     pub(super) note: Option<Blob>,
     pub(super) result: Option<Blob>,
 }
@@ -180,6 +181,11 @@ impl Call {
     /// How many times it was started.
     pub fn attempts(&self) -> u32 {
         self.attempts
+    }
+
+    /// How long its executions took, in all.
+    pub fn duration_ms(&self) -> u64 {
+        self.duration_ms
     }
 
     /// The approver's note.

@@ -96,6 +96,6 @@ fn turn(state: &RunState) -> Step {
         Turn::Replied {
             stop: Stop::End, ..
         } => Step::Finish(Outcome::Completed),
-        Turn::Replied { .. } | Turn::Failed => Step::Finish(Outcome::Failed),
+        Turn::Replied { .. } | Turn::Failed { .. } => Step::Finish(Outcome::Failed),
     }
 }

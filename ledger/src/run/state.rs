@@ -64,7 +64,10 @@ pub enum Turn {
         reply: Option<Blob>,
     },
     /// It could not.
-    Failed,
+    Failed {
+        /// What happened.
+        detail: Option<Blob>,
+    },
 }
 
 /// One reply of the model, for whoever renders the conversation again.
@@ -111,6 +114,7 @@ pub struct RunState {
     pub(super) turn: Turn,
     pub(super) replies: Vec<Reply>,
     pub(super) calls: BTreeMap<CallId, Call>,
+    pub(super) denied: Vec<CallId>,
     pub(super) last_answer: Option<AnswerId>,
     pub(super) parked: bool,
     pub(super) cancelling: bool,
@@ -225,6 +229,11 @@ impl RunState {
     /// One call.
     pub fn call(&self, call: CallId) -> Option<&Call> {
         self.calls.get(&call)
+    }
+
+    /// The calls that a person denied, in the order of the denials.
+    pub fn denied(&self) -> impl DoubleEndedIterator<Item = &Call> {
+        self.denied.iter().filter_map(|call| self.calls.get(call))
     }
 
     /// The id that the next call will have.

@@ -27,6 +27,8 @@
 //!   same stream already; one that a batch brings must be named in it, fit its commitment and have
 //!   the size class that is recorded. One that is there already is not stored again. A read opens
 //!   them and checks the commitment before it returns them.
+//! - **Room.** An append that starts an execution is refused with `NoRoom` while the disk may not
+//!   hold its outcome.
 //! - **Reads** see whole appends that are durable, in pages. A page that is not full ends at the
 //!   present end. A stream that does not exist reads as empty.
 //! - **A future that is dropped** takes nothing back: the append may still happen, whole.
@@ -48,6 +50,7 @@ use crate::content::{Commitment, Content, Contents};
 use crate::digest::Digest;
 use crate::envelope::{Envelope, Recorded};
 use crate::id::{Position, StreamId, Version};
+use crate::limits::ROOM_BYTES_MIN;
 use crate::merkle::Root;
 
 /// What an append expects of its stream.
@@ -119,6 +122,15 @@ pub enum AppendError {
     /// Too much is waiting; try again.
     #[error("the store is busy")]
     Busy,
+    /// The disk has no room for the outcome of what would be started.
+    #[error(
+        "{free_bytes} bytes are free on disk, fewer than the {ROOM_BYTES_MIN} that are kept for \
+         the outcome of what is started"
+    )]
+    NoRoom {
+        /// What is free.
+        free_bytes: u64,
+    },
     /// It may be there or not.
     #[error("whether the records were appended is unknown: {0}")]
     Unknown(String),

@@ -74,7 +74,7 @@ impl Projection for Timeline {
 pub fn row(recorded: &Recorded) -> Row {
     let envelope = &recorded.envelope;
     let (header, event) = (envelope.header(), envelope.event());
-    let call = call_of(event);
+    let call = event.call();
     let parts = [
         event.name().to_owned(),
         call.map(|call| call.to_string()).unwrap_or_default(),
@@ -93,41 +93,6 @@ pub fn row(recorded: &Recorded) -> Row {
         cause: header.cause,
         call,
         summary: summary.join(" "),
-    }
-}
-
-/// The call that an event is about.
-fn call_of(event: &Event) -> Option<CallId> {
-    match event {
-        Event::CallProposed(e) => Some(e.call),
-        Event::CallRefused(e) => Some(e.call),
-        Event::ApprovalRequested(e) => Some(e.call),
-        Event::ApprovalGranted(e) => Some(e.call()),
-        Event::ApprovalDenied(e) => Some(e.call),
-        Event::ApprovalExpired(e) => Some(e.call),
-        Event::ExecutionStarted(e) => Some(e.call),
-        Event::ExecutionRefused(e) => Some(e.call),
-        Event::ExecutionSucceeded(e)
-        | Event::ExecutionFailed(e)
-        | Event::ExecutionStale(e)
-        | Event::ExecutionInterrupted(e) => Some(e.call),
-        Event::ExecutionInDoubt(e) => Some(e.call),
-        Event::ExecutionSettled(e) => Some(e.call),
-        Event::AttemptRefused(e) => e.call,
-        Event::RunStarted(_)
-        | Event::SegmentStarted(_)
-        | Event::SegmentEnded(_)
-        | Event::ModelCalled(_)
-        | Event::ModelReplied(_)
-        | Event::ModelFailed(_)
-        | Event::LimitsTightened(_)
-        | Event::ToolsNarrowed(_)
-        | Event::RunParked(_)
-        | Event::RunCancelRequested(_)
-        | Event::RunFinished(_)
-        | Event::LedgerCreated(_)
-        | Event::RulesAdopted(_)
-        | Event::ClockStepped(_) => None,
     }
 }
 

@@ -73,6 +73,21 @@ impl Fact {
         }
     }
 
+    /// The same, with the content of another name under this one.
+    #[must_use]
+    pub fn text_of(self, text: &'static str, of: &'static str) -> Self {
+        let Self { build, later_ms } = self;
+        let build = move |state: Option<&RunState>| {
+            let mut decided = build(state);
+            decided.blobs.insert(text.to_owned(), blob(of));
+            decided
+        };
+        Self {
+            build: Box::new(build),
+            later_ms,
+        }
+    }
+
     /// The same, changed.
     #[must_use]
     pub fn but(self, change: impl Fn(&mut Event) + 'static) -> Self {
@@ -236,7 +251,7 @@ pub fn called_again(attempt: u32) -> Fact {
 fn attempt(state: &RunState) -> u32 {
     match state.turn() {
         Turn::Called { attempt, .. } => *attempt,
-        Turn::Ready | Turn::Replied { .. } | Turn::Failed => 1,
+        Turn::Ready | Turn::Replied { .. } | Turn::Failed { .. } => 1,
     }
 }
 

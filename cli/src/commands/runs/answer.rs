@@ -12,7 +12,8 @@ use placet_ledger::id::{AnswerId, CallId};
 use placet_ledger::run::{Rejection, RunState};
 use serde::Deserialize;
 
-use super::verdicts;
+use super::verdicts::{self, Next};
+use crate::commands::run::Attend;
 use crate::commands::runs::find;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
@@ -35,6 +36,10 @@ pub(crate) struct AnswerArgs {
     /// The file; - reads standard input
     #[arg(long, value_name = "F")]
     file: PathBuf,
+
+    /// Whether somebody at the terminal is asked from now on [default: as recorded]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    attend: Option<Attend>,
 
     /// Record the answer and leave the run to somebody else
     #[arg(long)]
@@ -70,7 +75,13 @@ pub(crate) fn run(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
     wiring.block_on(open.ledger.expire(run))?;
     let set = wiring.block_on(open.ledger.look(run, |state, _| cover(state, &file)))?;
     match set {
-        Ok(set) => verdicts::send(wiring, &open, run, set, !args.no_resume),
+        Ok(set) => {
+            let next = Next {
+                resume: !args.no_resume,
+                attend: args.attend,
+            };
+            verdicts::send(wiring, &open, run, set, next)
+        }
         Err(error) => {
             wiring.block_on(open.ledger.note_refused(run, &caller))?;
             Err(error)

@@ -4,7 +4,8 @@ use clap::Args;
 use placet_ledger::approval::Answer;
 use placet_ledger::id::CallId;
 
-use super::verdicts::{self, Verdicts};
+use super::verdicts::{self, Next, Verdicts};
+use crate::commands::run::Attend;
 use crate::commands::runs::find;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
@@ -36,6 +37,10 @@ pub(crate) struct ApproveArgs {
     #[arg(long, value_name = "CODE")]
     set: Option<String>,
 
+    /// Whether somebody at the terminal is asked from now on [default: as recorded]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    attend: Option<Attend>,
+
     /// Record the answer and leave the run to somebody else
     #[arg(long)]
     no_resume: bool,
@@ -52,5 +57,9 @@ pub(crate) fn run(args: &ApproveArgs, wiring: &mut Wiring<'_>) -> Result<ExitSta
         note: args.note.clone(),
         set: args.set.clone(),
     };
-    verdicts::answer(wiring, &open, run, &verdicts, !args.no_resume)
+    let next = Next {
+        resume: !args.no_resume,
+        attend: args.attend,
+    };
+    verdicts::answer(wiring, &open, run, &verdicts, next)
 }

@@ -3,26 +3,33 @@
 mod answer;
 mod approve;
 mod cancel;
+mod list;
 mod reject;
 mod replay;
 mod resume;
+mod show;
 mod verdicts;
 
 use clap::Subcommand;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{Position, RunId};
 use placet_ledger::limits::PAGE_RECORDS_MAX;
+use placet_ledger::policy::Attendance;
 use placet_ledger::store::EventStore;
 use placet_ledger::view::{Projection, RunList};
 
+use crate::commands::run::Attend;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
+use crate::reading;
 use crate::wire::run::RunReport;
 use crate::wiring::{Open, Wiring};
 
 /// What to do with runs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsVerb {
+    List(list::ListArgs),
+    Show(show::ShowArgs),
     Approve(approve::ApproveArgs),
     Reject(reject::RejectArgs),
     Answer(answer::AnswerArgs),
@@ -37,6 +44,8 @@ pub(crate) fn dispatch(
     wiring: &mut Wiring<'_>,
 ) -> Result<ExitStatus, CommandError> {
     match verb {
+        RunsVerb::List(args) => list::run(&args, wiring),
+        RunsVerb::Show(args) => show::run(&args, wiring),
         RunsVerb::Approve(args) => approve::run(&args, wiring),
         RunsVerb::Reject(args) => reject::run(&args, wiring),
         RunsVerb::Answer(args) => answer::run(&args, wiring),
@@ -82,8 +91,16 @@ pub(crate) fn drive(
     open: &Open,
     run: RunId,
     reason: SegmentReason,
+    attend: Option<Attend>,
 ) -> Result<ExitStatus, CommandError> {
-    let stopped = wiring.block_on(open.engine.drive(run, reason, None))?;
+    let recorded = wiring.block_on(open.ledger.look(run, |state, _| state.attendance()))?;
+    let attendance = match (attend, recorded) {
+        (None, _) => None,
+        // Nobody is asked at a terminal yet, so that both words come to the same.
+        (Some(Attend::Auto | Attend::Never), Attendance::Person) => Some(Attendance::Nobody),
+        (Some(Attend::Auto | Attend::Never), kept) => Some(kept),
+    };
+    let stopped = wiring.block_on(open.engine.drive(run, reason, attendance))?;
     report(wiring, open, run)?;
     Ok(stopped.into())
 }
@@ -94,5 +111,13 @@ pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result
     if wiring.printer.json() {
         return wiring.printer.value(&report);
     }
-    crate::ui::report::print(&mut wiring.printer, &report)
+    // Only what waits is named once more, and only for that the whole log is read.
+    let prefix = if report.pending.is_empty() {
+        report.run.clone()
+    } else {
+        let runs = wiring.block_on(run_list(&**open.ledger.store()))?;
+        runs.shortest_prefix(run)
+    };
+    let look = reading::look(wiring);
+    crate::ui::report::print(&mut wiring.printer, &report, &prefix, &look)
 }

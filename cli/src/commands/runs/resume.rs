@@ -4,7 +4,7 @@ use clap::Args;
 use placet_engine::engine::Narrowing;
 use placet_ledger::event::SegmentReason;
 
-use crate::commands::run::Caps;
+use crate::commands::run::{Attend, Caps};
 use crate::commands::runs::{drive, find};
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
@@ -22,6 +22,10 @@ pub(crate) struct ResumeArgs {
 
     #[command(flatten)]
     caps: Caps,
+
+    /// Whether somebody at the terminal is asked from now on [default: as recorded]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    attend: Option<Attend>,
 
     /// The tools that the run keeps
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
@@ -43,5 +47,5 @@ pub(crate) fn run(args: ResumeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
         denied: args.deny_tools,
     };
     wiring.block_on(open.engine.narrow(run, &caller, narrowing))?;
-    drive(wiring, &open, run, SegmentReason::Resumed)
+    drive(wiring, &open, run, SegmentReason::Resumed, args.attend)
 }

@@ -7,6 +7,7 @@ use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{AnswerId, CallId, RunId};
 use placet_ledger::run::{Rejection, RunState};
 
+use crate::commands::run::Attend;
 use crate::commands::runs::{drive, report};
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
@@ -23,19 +24,28 @@ pub(crate) struct Verdicts {
     pub(crate) set: Option<String>,
 }
 
+/// What happens once the answer is recorded.
+#[derive(Clone, Copy)]
+pub(crate) struct Next {
+    /// Whether the run is driven on.
+    pub(crate) resume: bool,
+    /// Whether somebody at the terminal is asked from then on.
+    pub(crate) attend: Option<Attend>,
+}
+
 /// Answers what is pending, then drives the run on unless told not to.
 pub(crate) fn answer(
     wiring: &mut Wiring<'_>,
     open: &Open,
     run: RunId,
     verdicts: &Verdicts,
-    resume: bool,
+    next: Next,
 ) -> Result<ExitStatus, CommandError> {
     let caller = wiring.caller()?;
     wiring.block_on(open.ledger.expire(run))?;
     let set = wiring.block_on(open.ledger.look(run, |state, _| cover(state, verdicts)))?;
     match set {
-        Ok(set) => send(wiring, open, run, set, resume),
+        Ok(set) => send(wiring, open, run, set, next),
         Err(error) => {
             wiring.block_on(open.ledger.note_refused(run, &caller))?;
             Err(error)
@@ -49,12 +59,12 @@ pub(crate) fn send(
     open: &Open,
     run: RunId,
     set: AnswerSet,
-    resume: bool,
+    next: Next,
 ) -> Result<ExitStatus, CommandError> {
     let caller = wiring.caller()?;
     wiring.block_on(open.engine.answer(run, &caller, set))?;
-    if resume {
-        return drive(wiring, open, run, SegmentReason::Answered);
+    if next.resume {
+        return drive(wiring, open, run, SegmentReason::Answered, next.attend);
     }
     report(wiring, open, run)?;
     Ok(ExitStatus::Done)

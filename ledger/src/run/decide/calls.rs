@@ -36,6 +36,7 @@ const fn executing(phase: Phase) -> bool {
 pub(super) fn propose(state: &RunState, given: &Given, proposal: Proposal) -> Decision {
     let why = "the call was proposed or refused before";
     let call = call_that(state, proposal.call, named, why)?;
+    in_order(state, proposal.call)?;
     if call.tool() != Some(&proposal.tool) {
         return Err(Rejection::OutOfTurn("the model named another tool"));
     }
@@ -58,6 +59,18 @@ pub(super) fn propose(state: &RunState, given: &Given, proposal: Proposal) -> De
     Ok(vec![Decided { event, blobs }])
 }
 
+/// Calls of one reply come to their verdicts in the model's order.
+fn in_order(state: &RunState, call: CallId) -> Result<(), Rejection> {
+    let open = |earlier: &Call| matches!(earlier.phase(), Phase::Named | Phase::Proposed);
+    let mut earlier = state.batch().take_while(|earlier| earlier.id() != call);
+    if earlier.any(open) {
+        return Err(Rejection::OutOfTurn(
+            "an earlier call of the reply has no verdict yet",
+        ));
+    }
+    Ok(())
+}
+
 pub(super) fn refuse(state: &RunState, given: &Given, call: CallId, kind: RefusalKind) -> Decision {
     call_that(
         state,
@@ -65,6 +78,10 @@ pub(super) fn refuse(state: &RunState, given: &Given, call: CallId, kind: Refusa
         named,
         "the call was proposed or refused before",
     )?;
+    if let RefusalKind::RepeatOf | RefusalKind::Rule | RefusalKind::Nobody = kind {
+        return Err(Rejection::OutOfTurn("that is for the gate to say"));
+    }
+    in_order(state, call)?;
     let blobs = blobs(given, &[], &["detail"])?;
     Ok(vec![refused(given, call, kind, None, blobs)])
 }
@@ -147,6 +164,7 @@ pub(super) fn begin(state: &RunState, given: &Given, call: CallId, active_ms: u6
         granted,
         "the call is not allowed, or was started",
     )?;
+    its_turn(state, call)?;
     let proposal = proposal_of(call)?;
     let attempt = call
         .attempts()
@@ -179,6 +197,29 @@ pub(super) fn begin(state: &RunState, given: &Given, call: CallId, active_ms: u6
         (_, _) => verdict(state, given, call)?,
     };
     Ok(vec![Decided::fact(void), after])
+}
+
+/// Executions run one by one, in the model's order, once every call of the reply has its verdict
+/// and its answer, and none in a run that is being cancelled.
+fn its_turn(state: &RunState, call: &Call) -> Result<(), Rejection> {
+    if state.is_cancelling() {
+        return Err(Rejection::OutOfTurn("the run is being cancelled"));
+    }
+    let comes_first = |other: &Call| match other.phase() {
+        Phase::Closed(_) => false,
+        Phase::Granted => other.id() < call.id(),
+        Phase::Named
+        | Phase::Proposed
+        | Phase::Pending
+        | Phase::Executing { .. }
+        | Phase::InDoubt => true,
+    };
+    if state.batch().any(comes_first) {
+        return Err(Rejection::OutOfTurn(
+            "another call of the reply comes first",
+        ));
+    }
+    Ok(())
 }
 
 /// Why a grant no longer holds.

@@ -100,6 +100,11 @@ fn end_segment(state: &RunState, reason: SegmentEnd, active_ms: u64) -> Result<D
 
 pub(super) fn put_down(state: &RunState, reason: SegmentEnd, active_ms: u64) -> Decision {
     let mut decided = vec![end_segment(state, reason, active_ms)?];
+    if let SegmentEnd::Cancelled | SegmentEnd::Finished | SegmentEnd::Lost = reason {
+        return Err(Rejection::OutOfTurn(
+            "a driver does not put a run down that way",
+        ));
+    }
     if reason == SegmentEnd::Parked {
         let pending: Vec<_> = state.pending().into_keys().collect();
         if pending.is_empty() || !matches!(next(state), Step::Await(_)) {
@@ -125,7 +130,7 @@ pub(super) fn call_model(
     let mut usage = *state.usage();
     usage.active_ms = usage.active_ms.saturating_add(active_ms);
     if usage.blocks_model_call(state.limits(), reserved).is_some() {
-        return finish(state, Outcome::Budget, active_ms);
+        return end(state, Outcome::Budget, active_ms);
     }
     let model = state.started().model.clone();
     let event = ModelCalled {
@@ -264,15 +269,14 @@ pub(super) fn cancel(state: &RunState, given: &Given) -> Decision {
 }
 
 pub(super) fn finish(state: &RunState, outcome: Outcome, active_ms: u64) -> Decision {
-    let step = next(state);
-    let due = match outcome {
-        Outcome::Completed | Outcome::Failed | Outcome::Cancelled => step == Step::Finish(outcome),
-        Outcome::Budget => matches!(step, Step::Perform(Effect::Prepare { .. })),
-        Outcome::Expired => true,
-    };
-    if !due {
+    // A spent cap and a late answer are found out here and never a driver's to say.
+    if next(state) != Step::Finish(outcome) {
         return Err(Rejection::OutOfTurn("the run does not end that way now"));
     }
+    end(state, outcome, active_ms)
+}
+
+fn end(state: &RunState, outcome: Outcome, active_ms: u64) -> Decision {
     let mut decided = Vec::with_capacity(2);
     if state.segment().is_some() {
         let reason = match outcome {
@@ -291,7 +295,7 @@ pub(super) fn finish(state: &RunState, outcome: Outcome, active_ms: u64) -> Deci
 pub(super) fn finished(state: &RunState, outcome: Outcome, open: Vec<OpenCall>) -> Decided {
     let last = match (state.turn(), outcome) {
         (Turn::Replied { reply, .. }, Outcome::Completed) => *reply,
-        (Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed, _) => None,
+        (Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed { .. }, _) => None,
     };
     let blobs: Blobs = last
         .map(|blob| (String::from("text"), blob))

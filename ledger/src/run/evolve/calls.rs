@@ -29,7 +29,9 @@ impl RunState {
                 self.answers(event.call, event.request, envelope)?;
                 self.last_answer = Some(event.answer);
                 self.parked = false;
-                self.close(event.call, &[Phase::Pending], Close::Denied, envelope)
+                self.close(event.call, &[Phase::Pending], Close::Denied, envelope)?;
+                self.denied.push(event.call);
+                Ok(())
             }
             Event::ApprovalExpired(event) => {
                 self.requests(event.call, event.request)?;
@@ -94,6 +96,11 @@ impl RunState {
         }
     }
 
+    /// The calls of the newest reply that the model named before this one.
+    fn earlier(&self, call: CallId) -> impl Iterator<Item = &Call> {
+        self.batch().take_while(move |earlier| earlier.id != call)
+    }
+
     fn close(
         &mut self,
         call: CallId,
@@ -111,6 +118,10 @@ impl RunState {
 
     fn call_proposed(&mut self, event: &CallProposed, envelope: &Envelope) -> Evolved {
         let (ledger, run) = (self.ledger, self.run);
+        let open = |call: &Call| matches!(call.phase, Phase::Named | Phase::Proposed);
+        if self.earlier(event.call).any(open) {
+            return Err("an earlier call of the reply has no verdict yet");
+        }
         let call = self.open_call(event.call, &[Phase::Named])?;
         if call.tool.as_ref() != Some(&event.tool) {
             return Err("the tool is not the one that was named");
@@ -238,6 +249,12 @@ impl RunState {
         if self.batch().any(waits) {
             return Err("another call of the reply is without a verdict, or being executed");
         }
+        if self
+            .earlier(event.call)
+            .any(|call| call.phase == Phase::Granted)
+        {
+            return Err("an earlier call of the reply comes first");
+        }
         if self.cancelling {
             return Err("the run is being cancelled");
         }
@@ -281,6 +298,7 @@ impl RunState {
         envelope: &Envelope,
     ) -> Evolved {
         let call = self.executing(event.call, event.attempt)?;
+        call.duration_ms = call.duration_ms.saturating_add(event.duration_ms);
         call.phase = Phase::Closed(close);
         call.result = envelope.blobs().get("result").copied();
         call.last = envelope.header().id;

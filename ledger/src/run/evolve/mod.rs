@@ -8,7 +8,8 @@ use super::call::{Call, Phase};
 use super::state::{Head, Reply, RunState, Segment, Turn};
 use crate::envelope::Envelope;
 use crate::event::{
-    Event, ModelCalled, ModelReplied, RunFinished, RunStarted, SegmentEnded, SegmentStarted,
+    Event, ModelCalled, ModelFailed, ModelReplied, RunFinished, RunStarted, SegmentEnded,
+    SegmentStarted,
 };
 use crate::id::RunId;
 use crate::limits::PENDING_CALLS_MAX;
@@ -80,6 +81,7 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         turn: Turn::Ready,
         replies: Vec::new(),
         calls: BTreeMap::new(),
+        denied: Vec::new(),
         last_answer: None,
         parked: false,
         cancelling: false,
@@ -101,7 +103,7 @@ impl RunState {
             Event::SegmentEnded(event) => self.segment_ended(event),
             Event::ModelCalled(event) => self.model_called(event),
             Event::ModelReplied(event) => self.model_replied(event, envelope),
-            Event::ModelFailed(event) => self.model_failed(event.attempt, event.used),
+            Event::ModelFailed(event) => self.model_failed(event, envelope),
             Event::CallProposed(_)
             | Event::CallRefused(_)
             | Event::ApprovalRequested(_)
@@ -192,6 +194,9 @@ impl RunState {
         if self.batch().any(|call| !call.is_closed()) {
             return Err("a call is open");
         }
+        if self.cancelling {
+            return Err("the run is being cancelled");
+        }
         let attempt = match self.turn {
             Turn::Ready => Some(1),
             Turn::Replied { .. } if self.batch().next().is_some() => Some(1),
@@ -200,7 +205,7 @@ impl RunState {
                 epoch: earlier,
                 ..
             } if earlier < epoch => attempt.checked_add(1),
-            Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed => None,
+            Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed { .. } => None,
         };
         if attempt != Some(event.attempt) {
             return Err("the model is not to be called");
@@ -231,7 +236,7 @@ impl RunState {
                 }
                 Ok(())
             }
-            Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed => {
+            Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed { .. } => {
                 Err("no such call of the model is open")
             }
         }
@@ -262,6 +267,7 @@ impl RunState {
                 requested: None,
                 grant: None,
                 attempts: 0,
+                duration_ms: 0,
                 note: None,
                 result: None,
             });
@@ -283,9 +289,11 @@ impl RunState {
         Ok(())
     }
 
-    fn model_failed(&mut self, attempt: u32, used: Option<crate::budget::Tokens>) -> Evolved {
-        self.settle_model(attempt, used)?;
-        self.turn = Turn::Failed;
+    fn model_failed(&mut self, event: &ModelFailed, envelope: &Envelope) -> Evolved {
+        self.settle_model(event.attempt, event.used)?;
+        self.turn = Turn::Failed {
+            detail: envelope.blobs().get("detail").copied(),
+        };
         Ok(())
     }
 

@@ -13,13 +13,17 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use futures_channel::oneshot;
+use rustix::fs::fstatvfs;
 
 use super::draft::{Draft, Known, Ready};
 use super::fault::{FaultPoint, Faults};
 use super::keyring::Sealed;
 use super::read::Reader;
 use super::shared::{Reserved, Shared};
+use crate::envelope::Envelope;
+use crate::event::Event;
 use crate::id::{Position, StreamId};
+use crate::limits::ROOM_BYTES_MIN;
 use crate::merkle::Frontier;
 use crate::store::check::{Attempt, Verdict};
 use crate::store::head::{HeadError, HeadFile};
@@ -108,7 +112,9 @@ impl Committer {
         let mut draft = Draft::new(reader, &self.known, self.frontier.clone());
         let mut answers = Vec::with_capacity(group.len());
         for request in group {
-            let answer = compare(&mut draft, &request.attempt, request.sealed);
+            let answer = self
+                .room_for(&request.attempt)
+                .and_then(|()| compare(&mut draft, &request.attempt, request.sealed));
             answers.push((request.answer, answer, request.reserved));
         }
         let first = draft.first();
@@ -126,6 +132,23 @@ impl Committer {
         for (sender, answer, reserved) in answers {
             drop(reserved);
             reply(sender, self.judge(answer, first, written.as_ref().err()));
+        }
+    }
+
+    /// What is started must find room for its outcome.
+    fn room_for(&self, attempt: &Attempt) -> Result<(), AppendError> {
+        let starts = |record: &Envelope| matches!(record.event(), Event::ExecutionStarted(_));
+        if !attempt.records.iter().any(starts) {
+            return Ok(());
+        }
+        // Where the system does not tell, the append itself will.
+        let told = fstatvfs(&self.rows_file).ok();
+        let free = told.map(|told| told.f_bavail.saturating_mul(told.f_frsize));
+        match free.map(|free| self.faults.room(free)) {
+            Some(free_bytes) if free_bytes < ROOM_BYTES_MIN => {
+                Err(AppendError::NoRoom { free_bytes })
+            }
+            Some(_) | None => Ok(()),
         }
     }
 

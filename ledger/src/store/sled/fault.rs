@@ -19,6 +19,9 @@ pub enum FaultPoint {
 pub trait Faults: Send + Sync {
     /// Called by the committer at each place; an error is taken as one of the disk.
     fn reach(&self, point: FaultPoint) -> io::Result<()>;
+
+    /// Free bytes that the committer believes in, given those there are.
+    fn room(&self, free_bytes: u64) -> u64;
 }
 
 /// Lets everything pass.
@@ -28,5 +31,9 @@ pub struct NoFaults;
 impl Faults for NoFaults {
     fn reach(&self, _point: FaultPoint) -> io::Result<()> {
         Ok(())
+    }
+
+    fn room(&self, free_bytes: u64) -> u64 {
+        free_bytes
     }
 }

@@ -146,8 +146,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_packed_is_unpacked(lengths in prop::collection::vec(prop_oneof![0..900_usize, 6_900..7_100_usize, 65_500..65_536_usize], 1..40)) {
-            let entries: Vec<_> = (0..).zip(&lengths).map(|(number, &length)| entry(number, length)).collect();
+        fn what_was_packed_is_unpacked(
+            lengths in prop::collection::vec(
+                prop_oneof![0..900_usize, 6_900..7_100_usize, 65_500..65_536_usize],
+                1..40,
+            ),
+        ) {
+            let entries: Vec<_> =
+                (0..).zip(&lengths).map(|(number, &length)| entry(number, length)).collect();
             let mut read = Vec::new();
             for (first, unit) in pack(9, &entries) {
                 prop_assert_eq!(first, 9 + read.len() as u64);

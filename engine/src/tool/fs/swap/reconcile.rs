@@ -67,8 +67,8 @@ impl Job<'_> {
             (Found::Previewed { .. }, Found::Nothing) => Ok(Reconciled::NotDone),
             (Found::Nothing, Found::Nothing) if creates => Ok(Reconciled::NotDone),
             (Found::Nothing, Found::Begun) if creates => self.cleared(&target),
-            // While the previewed file is in place, the beginning beside can only be ours. Our whole
-            // file is ours at any time, and where it is beside, it is not in place.
+            // While the previewed file is in place, the beginning beside can only be ours. Our
+            // whole file is ours at any time, and where it is beside, it is not in place.
             (Found::Previewed { .. }, Found::Begun)
             | (
                 Found::Nothing | Found::Previewed { .. } | Found::Begun | Found::Other,

@@ -22,6 +22,38 @@ impl Faults for Stop {
         copy_all(&self.from, &self.to);
         Err(io::Error::other("stopped by a test"))
     }
+
+    fn room(&self, free_bytes: u64) -> u64 {
+        free_bytes
+    }
+}
+
+/// A disk on which nothing is free.
+struct Full;
+
+impl Faults for Full {
+    fn reach(&self, _: FaultPoint) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn room(&self, _: u64) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn nothing_is_started_without_room_for_its_outcome() {
+    let place = Place::new();
+    let (store, mut run) = place.create();
+    drop(store);
+    let store = place.open_with(Full);
+    let expected = run.expected();
+    let started = run.clone().record(chain::started(), &[]);
+    assert_eq!(
+        block_on(store.append(run.stream(), expected, started, &[])),
+        Err(AppendError::NoRoom { free_bytes: 0 })
+    );
+    block_on(append_one(&store, &mut run));
 }
 
 const POINTS: [FaultPoint; 4] = [

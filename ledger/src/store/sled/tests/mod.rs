@@ -116,6 +116,10 @@ impl Faults for Gate {
         }
         Ok(())
     }
+
+    fn room(&self, free_bytes: u64) -> u64 {
+        free_bytes
+    }
 }
 
 fn poll_once<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Poll<T> {

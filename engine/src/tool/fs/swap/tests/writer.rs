@@ -1,6 +1,5 @@
 //! A program that replaces the target while calls change it.
 
-use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +24,7 @@ fn writer(folder: &Path, stop: &AtomicBool) -> (BTreeSet<String>, BTreeSet<Strin
         displaced.insert(fs::read_to_string(&beside).unwrap());
         fs::remove_file(&beside).unwrap();
         // At every pace, so that it meets each step of a call.
-        std::thread::sleep(Duration::from_micros(number * 37 % 400));
+        (0..number * 3_700 % 40_000).for_each(|_| std::hint::spin_loop());
     }
     (written, displaced)
 }

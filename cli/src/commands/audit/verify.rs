@@ -1,0 +1,221 @@
+//! `placet audit verify`: whether a ledger, or an export, is what was written.
+
+use std::cell::Cell;
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use clap::Args;
+use placet_engine::policy::Gate;
+use placet_ledger::audit::{HeadPosition, verify, verify_lines};
+use placet_ledger::store::head::HeadFile;
+use placet_ledger::store::sled::OpenError;
+
+use crate::error::{CommandError, Kind};
+use crate::exit::ExitStatus;
+use crate::home::Scratch;
+use crate::ui::text;
+use crate::wire::verify::{FindingOut, Verified};
+use crate::wiring::Wiring;
+
+/// Verify the ledger, or an export: every record, link, content and automatic decision
+///
+/// Works on a copy and changes nothing. Exit 6 where something is not as it was written; the
+/// first bad position is named with the reason.
+///
+/// Example: placet audit verify evidence.jsonl
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Everything from the first record on, which is what this release always does
+    #[arg(long)]
+    full: bool,
+
+    /// An export [default: the ledger]
+    file: Option<PathBuf>,
+}
+
+/// Verifies.
+pub(crate) fn run(args: &VerifyArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+    let (verified, what) = match &args.file {
+        Some(file) => {
+            let path = wiring.printer.io().path(file);
+            (of_file(&path)?, "export")
+        }
+        None => (of_ledger(wiring)?, "ledger"),
+    };
+    if wiring.printer.json() {
+        wiring.printer.value(&verified)?;
+    } else {
+        wiring.printer.data(&page(&verified, what))?;
+    }
+    Ok(if verified.ok {
+        ExitStatus::Done
+    } else {
+        ExitStatus::Integrity
+    })
+}
+
+/// The ledger, on a copy: a store that is damaged may make the library under it panic.
+fn of_ledger(wiring: &mut Wiring<'_>) -> Result<Verified, CommandError> {
+    let head_dir = wiring.head_dir()?;
+    let temporary = wiring.temporary();
+    let scratch = Scratch::make(&wiring.home, &temporary)?;
+    let verified = quietly(|| {
+        let (store, why) = match wiring.open_copy(scratch.dir()) {
+            Ok(opened) => opened,
+            Err(error) => return unopened(error),
+        };
+        let head = HeadFile::open(&head_dir).ok();
+        let head = head.as_ref().map(|file| HeadPosition::from(file.current()));
+        let report = wiring.block_on(verify(&*store, head, Some(&Gate)));
+        let mut verified = Verified::from(report);
+        if let Some((kind, why)) = why.and_then(|why| own_finding(&why, verified.ok)) {
+            verified.findings.push(FindingOut::of_store(kind, why));
+            verified.ok = false;
+        }
+        Ok(verified)
+    });
+    verified.unwrap_or_else(|panic| {
+        let detail = format!("reading the store failed: {panic}");
+        Ok(Verified::failed(FindingOut::of_store(
+            "store_unreadable",
+            detail,
+        )))
+    })
+}
+
+/// A store that does not open is a finding; one that is not there, or in use, is an error.
+fn unopened(error: CommandError) -> Result<Verified, CommandError> {
+    if error.kind == Kind::Integrity {
+        let finding = FindingOut::of_store("store_unreadable", error.message());
+        Ok(Verified::failed(finding))
+    } else {
+        Err(error)
+    }
+}
+
+/// What opening found and the walk cannot see: a file that is missing or torn.
+fn own_finding(why: &CommandError, nothing_else: bool) -> Option<(&'static str, String)> {
+    let kind = match why.source.downcast_ref::<OpenError>() {
+        Some(OpenError::HeadMissing) => "head_missing",
+        Some(OpenError::Head(_)) => "head_unreadable",
+        Some(OpenError::KeysMissing) => "keys_missing",
+        Some(OpenError::Keys(_)) => "keys_unreadable",
+        _ if nothing_else => "store_unreadable",
+        _ => return None,
+    };
+    Some((kind, why.message()))
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does something that may panic; a panic is an answer, and nothing is written about it.
+fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                before(info);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    QUIET.set(false);
+    done.map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        text.unwrap_or_else(|| "it panicked".to_owned())
+    })
+}
+
+fn of_file(path: &Path) -> Result<Verified, CommandError> {
+    let shown = path.display();
+    let cannot = |error: std::io::Error| {
+        let kind = match error.kind() {
+            std::io::ErrorKind::NotFound => Kind::NotFound,
+            _ => Kind::Failed,
+        };
+        CommandError::new(kind, format!("cannot read the export {shown}: {error}"))
+    };
+    let mut lines = Vec::new();
+    for (index, line) in BufReader::new(File::open(path).map_err(cannot)?)
+        .split(b'\n')
+        .enumerate()
+    {
+        let Ok(line) = String::from_utf8(line.map_err(cannot)?) else {
+            let line = index.saturating_add(1);
+            let detail = format!("line {line} of the export is not UTF-8");
+            return Ok(Verified::failed(FindingOut::of_store(
+                "export_malformed",
+                detail,
+            )));
+        };
+        lines.push(line);
+    }
+    match verify_lines(lines, None, Some(&Gate)) {
+        Ok(report) => Ok(report.into()),
+        Err(error) => {
+            let detail = CommandError::new(Kind::Integrity, error).message();
+            Ok(Verified::failed(FindingOut::of_store(
+                "export_malformed",
+                detail,
+            )))
+        }
+    }
+}
+
+fn page(verified: &Verified, what: &str) -> String {
+    let mut out = String::new();
+    let found = match verified.findings.len() {
+        1 => "1 finding".to_owned(),
+        count => format!("{count} findings"),
+    };
+    let first = verified
+        .findings
+        .iter()
+        .find_map(|finding| finding.position);
+    let _ignored = match (verified.ok, first) {
+        (true, _) => writeln!(out, "ok: the {what} is what was written"),
+        (false, Some(position)) => {
+            writeln!(
+                out,
+                "NOT OK: {found}, the first bad position is #{position}"
+            )
+        }
+        (false, None) => writeln!(out, "NOT OK: {found}"),
+    };
+    for finding in &verified.findings {
+        let place = finding.position.map(|position| format!("#{position} "));
+        let stream = finding.run.map(|run| match finding.version {
+            Some(version) => format!("{run}@{version} "),
+            None => format!("{run} "),
+        });
+        let (place, stream) = (place.unwrap_or_default(), stream.unwrap_or_default());
+        let (kind, detail) = (finding.kind, text::inline(&finding.detail));
+        let _ignored = writeln!(out, "  {place}{stream}{kind}: {detail}");
+    }
+    if verified.findings_left_out > 0 {
+        let _ignored = writeln!(out, "  and {} more", verified.findings_left_out);
+    }
+    let _ignored = writeln!(out, "  size       {} records", verified.size);
+    if let Some(root) = &verified.root {
+        let _ignored = writeln!(out, "  root       {root}");
+    }
+    if let Some(head) = &verified.head {
+        let _ignored = writeln!(out, "  head       {} records, {}", head.size, head.root);
+    }
+    let (content, decisions) = (&verified.content, &verified.decisions);
+    let _ignored = writeln!(
+        out,
+        "  contents   {} readable, {} not\n  decisions  {} judged again, {} not",
+        content.readable, content.unreadable, decisions.judged, decisions.unjudged
+    );
+    out
+}

@@ -1,0 +1,73 @@
+//! `placet inbox`: every call of every run that waits for a person.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use placet_ledger::id::RunId;
+use placet_ledger::view::{Card, RunList, inbox, inbox_needs};
+
+use crate::error::CommandError;
+use crate::exit::ExitStatus;
+use crate::reading::{self, Reading};
+use crate::ui::card::{self, Look};
+use crate::wire::approval::{CardOut, Inbox};
+use crate::wiring::Wiring;
+
+/// Show every pending call of every run, the oldest first
+///
+/// Example: placet inbox
+#[derive(Debug, Args)]
+pub(crate) struct InboxArgs {}
+
+/// Shows what waits for people.
+pub(crate) fn run(_args: &InboxArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+    let reading = Reading::open(wiring)?;
+    let runs = wiring.block_on(reading.runs())?;
+    let mut contents = BTreeMap::new();
+    for (run, wanted) in inbox_needs(&runs) {
+        let read = wiring.block_on(reading.contents(run.stream(), &wanted));
+        contents.insert(run, read);
+    }
+    let cards = inbox(&runs, &contents);
+    let look = reading::look(wiring);
+    if wiring.printer.json() {
+        let pending = cards.into_iter().map(|card| CardOut::of(card, look.now));
+        let pending = pending.collect();
+        wiring.printer.value(&Inbox { pending })?;
+        return Ok(ExitStatus::Done);
+    }
+    if cards.is_empty() {
+        wiring.printer.note("nothing waits for an answer");
+        return Ok(ExitStatus::Done);
+    }
+    wiring.printer.data(&page(&cards, &runs, &look))?;
+    Ok(ExitStatus::Done)
+}
+
+/// The cards, and after the last one of a run how to answer them all.
+fn page(cards: &[Card], runs: &RunList, look: &Look) -> String {
+    let last: BTreeMap<RunId, usize> = cards
+        .iter()
+        .enumerate()
+        .map(|(index, card)| (card.run, index))
+        .collect();
+    let mut parts = Vec::new();
+    for (index, one) in cards.iter().enumerate() {
+        let prefix = runs.shortest_prefix(one.run);
+        parts.push(card::card(one, &prefix, look));
+        let of_run = || cards.iter().filter(|card| card.run == one.run);
+        let late = of_run().any(|card| card::is_expired(card, look));
+        let set = of_run()
+            .find_map(|card| card.set.as_deref())
+            .filter(|_| !late);
+        if let Some(set) = set.filter(|_| last.get(&one.run) == Some(&index)) {
+            parts.push(card::answers(
+                &prefix,
+                set,
+                &card::approvals(of_run()),
+                look,
+            ));
+        }
+    }
+    parts.join("\n")
+}

@@ -1,0 +1,102 @@
+//! `placet runs show`: everything about one run.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use placet_ledger::content::Contents;
+use placet_ledger::run::{RunState, Turn};
+use placet_ledger::view::{Card, RunEntry, row};
+
+use crate::error::CommandError;
+use crate::exit::ExitStatus;
+use crate::reading::{self, Reading};
+use crate::ui::{run_page, timeline};
+use crate::wire::approval::CardOut;
+use crate::wire::run::state_word;
+use crate::wire::runs::{EventRow, QuarantineOut, RunShow, ShownFacts};
+use crate::wiring::Wiring;
+
+/// Show a run: what waits with arguments and diff, its timeline, what is left of its budget
+///
+/// Example: placet runs show b3e41f
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The run, by the first digits of its id
+    run: String,
+}
+
+/// Shows a run.
+pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+    let reading = Reading::open(wiring)?;
+    let runs = wiring.block_on(reading.runs())?;
+    let entry = runs.find(&args.run)?;
+    let look = reading::look(wiring);
+    let records = wiring.block_on(reading.stream(entry.run().stream()))?;
+    let rows: Vec<_> = records.iter().map(row).collect();
+    let contents = wiring.block_on(contents(&reading, entry));
+    let cards = entry
+        .state()
+        .map_or_else(Vec::new, |state| cards(state, &contents));
+    let out = cards
+        .iter()
+        .cloned()
+        .map(|card| CardOut::of(card, look.now));
+    let out = out.collect();
+    let show = RunShow {
+        run: entry.run(),
+        state: entry.state().map(|state| state_word(state.status())),
+        outcome: entry
+            .state()
+            .and_then(RunState::outcome)
+            .map(placet_ledger::event::Outcome::as_str),
+        facts: entry
+            .state()
+            .map(|state| ShownFacts::of(state, &contents, out, look.now)),
+        quarantine: entry.quarantine().map(QuarantineOut::from),
+        events: rows
+            .iter()
+            .map(|row| EventRow::of(row, timeline::actor(&row.actor)))
+            .collect(),
+    };
+    if wiring.printer.json() {
+        wiring.printer.value(&show)?;
+    } else {
+        let prefix = runs.shortest_prefix(entry.run());
+        let page = run_page::page(&show, &rows, &cards, &prefix, &look);
+        wiring.printer.data(&page)?;
+    }
+    Ok(match entry.quarantine() {
+        Some(_) => ExitStatus::Integrity,
+        None => ExitStatus::Done,
+    })
+}
+
+fn cards(state: &RunState, contents: &Contents) -> Vec<Card> {
+    let calls = state.batch();
+    calls
+        .filter_map(|call| Card::of(state, call, contents))
+        .collect()
+}
+
+/// What the page shows of a run's contents.
+async fn contents(reading: &Reading, entry: &RunEntry) -> Contents {
+    let Some(state) = entry.state() else {
+        return Contents::default();
+    };
+    let started = ["prompt", "workspace"].map(|role| state.texts().get(role));
+    let last = state.replies().last().and_then(|reply| reply.text.as_ref());
+    let failure = match state.turn() {
+        Turn::Failed { detail } => detail.as_ref(),
+        Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
+    };
+    let notes = state.calls().filter_map(placet_ledger::run::Call::note);
+    let texts = started
+        .into_iter()
+        .flatten()
+        .chain(last)
+        .chain(failure)
+        .chain(notes);
+    let mut wanted: BTreeSet<_> = texts.map(|blob| blob.commitment).collect();
+    wanted.extend(state.batch().flat_map(|call| Card::needs(state, call)));
+    reading.contents(entry.run().stream(), &wanted).await
+}

@@ -1,0 +1,159 @@
+//! Reading a ledger: what every verb that changes nothing opens, whatever the store's state.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use placet_engine::clock::SystemClock;
+use placet_ledger::clock::Clock;
+use placet_ledger::content::{Commitment, Contents};
+use placet_ledger::envelope::Recorded;
+use placet_ledger::error::LedgerError;
+use placet_ledger::id::{Position, StreamId, Version};
+use placet_ledger::limits::PAGE_RECORDS_MAX;
+use placet_ledger::store::sled::{OpenError, SledStore};
+use placet_ledger::store::{EventStore, ReadError, Stored};
+use placet_ledger::time::Timestamp;
+use placet_ledger::view::{Projection, RunList};
+
+use crate::error::CommandError;
+use crate::home::Scratch;
+use crate::ui::card::Look;
+use crate::wiring::Wiring;
+
+/// A ledger that is open to be read.
+pub(crate) struct Reading {
+    store: Arc<SledStore>,
+    /// Where the store is a copy, its folder.
+    _scratch: Option<Scratch>,
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.store.close();
+    }
+}
+
+impl Reading {
+    /// Opens what is there, and says on standard error why it takes no writes, if it takes none.
+    pub(crate) fn open(wiring: &mut Wiring<'_>) -> Result<Self, CommandError> {
+        let head_dir = wiring.head_dir()?;
+        let temporary = wiring.temporary();
+        let home = &wiring.home.dir;
+        let (store, why, scratch) = match SledStore::open_read_only(home, &head_dir) {
+            Ok((store, why)) => (store, why, None),
+            // A home that may not be written to can still be copied and read.
+            Err(OpenError::Io { .. }) => {
+                let scratch = Scratch::make(&wiring.home, &temporary)?;
+                let (store, why) = SledStore::open_copy(home, &head_dir, scratch.dir())?;
+                (store, why, Some(scratch))
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(why) = why {
+            let error = CommandError::from(why);
+            wiring
+                .printer
+                .warn(&format!("the ledger takes no writes: {}", error.message()));
+            for hint in &error.hints {
+                wiring.printer.warn(&format!("  hint: {hint}"));
+            }
+        }
+        Ok(Self {
+            store: Arc::new(store),
+            _scratch: scratch,
+        })
+    }
+
+    /// The store.
+    pub(crate) fn store(&self) -> &dyn EventStore {
+        &*self.store
+    }
+
+    /// Every run of the log, folded.
+    pub(crate) async fn runs(&self) -> Result<RunList, CommandError> {
+        let mut runs = RunList::new();
+        self.each(|recorded| {
+            runs.apply(&recorded);
+            true
+        })
+        .await?;
+        Ok(runs)
+    }
+
+    /// Every record in order of position, until one is not wanted any more.
+    pub(crate) async fn each(
+        &self,
+        mut take: impl FnMut(Recorded) -> bool,
+    ) -> Result<(), CommandError> {
+        let mut from = Position::ZERO;
+        loop {
+            let page = self.store.read_all(from, PAGE_RECORDS_MAX).await;
+            let page = page.map_err(damaged)?;
+            let full = page.len() == PAGE_RECORDS_MAX;
+            for stored in page {
+                from = Position::new(stored.position.get().saturating_add(1));
+                if !take(stored.parse().map_err(damaged)?) {
+                    return Ok(());
+                }
+            }
+            if !full {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Every record of one stream, in order.
+    pub(crate) async fn stream(&self, stream: StreamId) -> Result<Vec<Recorded>, CommandError> {
+        let mut records: Vec<Recorded> = Vec::new();
+        let mut from = Some(Version::ZERO);
+        while let Some(next) = from {
+            let page = self.store.read_run(stream, next, PAGE_RECORDS_MAX).await;
+            let page = page.map_err(damaged)?;
+            let full = page.len() == PAGE_RECORDS_MAX;
+            let page = page.into_iter().map(Stored::parse);
+            records.extend(page.collect::<Result<Vec<_>, _>>().map_err(damaged)?);
+            let last = records.last().filter(|_| full);
+            from = last.and_then(|last| last.envelope.version().next());
+        }
+        Ok(records)
+    }
+
+    /// The contents of a stream that can be read, of those that are wanted.
+    pub(crate) async fn contents(
+        &self,
+        stream: StreamId,
+        wanted: &BTreeSet<Commitment>,
+    ) -> Contents {
+        let all: Vec<_> = wanted.iter().copied().collect();
+        if let Ok(contents) = self.store.content(stream, &all).await {
+            return contents;
+        }
+        // One that is lost hides no other.
+        let mut contents = Contents::default();
+        for commitment in all {
+            if let Ok(one) = self.store.content(stream, &[commitment]).await {
+                contents.extend(one);
+            }
+        }
+        contents
+    }
+}
+
+fn damaged(error: ReadError) -> CommandError {
+    LedgerError::from(error).into()
+}
+
+/// The time now.
+pub(crate) fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+/// How cards are shown by this process.
+pub(crate) fn look(wiring: &mut Wiring<'_>) -> Look {
+    Look {
+        color: wiring.printer.color(),
+        width: wiring.printer.width(),
+        now: now(),
+        program: wiring.program(),
+    }
+}

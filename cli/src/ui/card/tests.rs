@@ -1,0 +1,208 @@
+//! Cards as text: what they show, what they warn of, and what no agent can draw on them.
+
+use placet_ledger::digest::Digest;
+use placet_ledger::view::{DeniedBefore, Quorum};
+use serde_json::json;
+
+use super::*;
+use crate::ui::text::is_hidden;
+
+fn look(color: bool) -> Look {
+    Look {
+        color,
+        width: 80,
+        now: "2026-12-01T09:00:00.000000Z".parse().unwrap(),
+        program: "placet".into(),
+    }
+}
+
+fn sample() -> Card {
+    Card {
+        run: "b3e41f07-8c2d-4e6a-9f51-0a7d3c58e912".parse().unwrap(),
+        call: "c3".parse().unwrap(),
+        kind: CardKind::Approval,
+        tool: "write_file".parse().unwrap(),
+        tier: Some(placet_ledger::risk::DeclaredRisk::HighRisk),
+        rule: Some("policy:false".parse().unwrap()),
+        proposal: Digest::from_bytes([1; 32]),
+        request: Some(Digest::from_bytes([2; 32])),
+        set: Some("0123456789".into()),
+        arguments: Some(json!({"content": "milk\neggs\n", "path": "notes.txt", "mode": 420})),
+        arguments_given: None,
+        preview: Some("@@ -1 +1,2 @@\n milk\n+eggs\n-old\n".into()),
+        message: Some("Write notes.txt.".into()),
+        requested_at: Some("2026-12-01T08:00:00.000000Z".parse().unwrap()),
+        expires_at: Some("2026-12-01T10:30:00.000000Z".parse().unwrap()),
+        quorum: Some(Quorum { need: 1, have: 0 }),
+        containment: Containment::InProcess,
+        depends_on: None,
+        denied_before: Vec::new(),
+        unreadable: Vec::new(),
+    }
+}
+
+#[test]
+fn a_card_shows_what_would_run_and_how_it_was_judged() {
+    insta::assert_snapshot!(card(&sample(), "b3e41f", &look(false)), @r#"
+    c3 write_file of run b3e41f: may it run?
+      tier           high-risk, asked by policy:false
+      containment    in-process
+      expires        2026-12-01T10:30:00Z (in 90 min)
+      quorum         0 of 1 approvals
+      what would run
+        content
+        | milk
+        | eggs
+        |
+        mode 420
+        path "notes.txt"
+      message
+        | Write notes.txt.
+      diff
+        | @@ -1 +1,2 @@
+        |  milk
+        | +eggs
+        | -old
+        |
+      request        0202020202020202020202020202020202020202020202020202020202020202
+    "#);
+}
+
+#[test]
+fn a_card_warns_of_what_an_approver_must_know() {
+    let given = json!({"path": "./notes.txt", "list": ["a\u{202e}", 1]});
+    let denied = DeniedBefore {
+        call: "c1".parse().unwrap(),
+        note: Some("keep\nthe log".into()),
+    };
+    let warned = Card {
+        expires_at: Some("2026-12-01T08:30:00.000000Z".parse().unwrap()),
+        arguments_given: Some(given),
+        depends_on: Some("c2".parse().unwrap()),
+        denied_before: vec![denied],
+        arguments: None,
+        preview: None,
+        unreadable: vec!["arguments".into(), "preview".into()],
+        ..sample()
+    };
+    insta::assert_snapshot!(card(&warned, "b3e41f", &look(false)), @r#"
+    c3 write_file of run b3e41f: may it run?
+      tier           high-risk, asked by policy:false
+      containment    in-process
+      expires        2026-12-01T08:30:00Z (expired: an answer is too late)
+      quorum         0 of 1 approvals
+      depends on     c2 has the same target: once it ran, this one is stale
+      denied before  c1 on the same target
+        | keep
+        | the log
+      unreadable     arguments, preview: do not approve what you cannot see
+      what would run cannot be read
+      arguments as given
+        list ["a\u{202e}",1]
+        path "./notes.txt"
+      message
+        | Write notes.txt.
+      request        0202020202020202020202020202020202020202020202020202020202020202
+    "#);
+}
+
+#[test]
+fn a_call_in_doubt_is_not_asked_about() {
+    let doubt = Card {
+        kind: CardKind::InDoubt,
+        request: None,
+        set: None,
+        ..sample()
+    };
+    let shown = card(&doubt, "b3e41f", &look(false));
+    assert!(
+        shown.starts_with("c3 write_file of run b3e41f: in doubt"),
+        "{shown}"
+    );
+    assert!(approvals([&doubt]).is_empty());
+}
+
+#[test]
+fn only_a_diff_and_the_title_have_colour() {
+    let shown = card(&sample(), "b3e41f", &look(true));
+    assert!(shown.contains("    | \x1b[32m+eggs\x1b[0m\n"));
+    assert!(shown.contains("    | \x1b[31m-old\x1b[0m\n"));
+    assert!(shown.contains("    | \x1b[36m@@ -1 +1,2 @@\x1b[0m\n"));
+    let codes = [GREEN, RED, CYAN, BOLD, PLAIN];
+    let bare = codes
+        .iter()
+        .fold(shown, |text, code| text.replace(code, ""));
+    assert_eq!(bare, card(&sample(), "b3e41f", &look(false)));
+}
+
+#[test]
+fn letters_beyond_ascii_are_marked_in_paths_and_kept_in_text() {
+    let preview = "--- a/caf\u{e9}\n+++ b/caf\u{e9}\n@@ -1 +1 @@\n-caf\u{e9}\n";
+    let named = Card {
+        arguments: Some(json!({"content": "caf\u{e9}", "path": "caf\u{e9}"})),
+        message: Some("Write caf\u{e9}.".into()),
+        preview: Some(preview.into()),
+        ..sample()
+    };
+    let shown = card(&named, "b3e41f", &look(false));
+    assert!(shown.contains("content \"caf\u{e9}\""));
+    assert!(shown.contains("path \"caf\\xe9\""));
+    assert!(shown.contains("| Write caf\\xe9.\n"));
+    assert!(shown.contains("| --- a/caf\\xe9\n    | +++ b/caf\\xe9\n"));
+    assert!(shown.contains("| -caf\u{e9}\n"));
+}
+
+#[test]
+fn no_text_of_an_agent_reaches_the_screen_as_it_is_or_without_a_margin() {
+    let fixture = include_str!("../../../tests/fixtures/hostile.json");
+    let texts: Vec<String> = serde_json::from_str(fixture).unwrap();
+    let ours = card(&sample(), "b3e41f", &look(false));
+    let ours: Vec<&str> = ours
+        .lines()
+        .filter(|line| !line.starts_with("    "))
+        .collect();
+    for text in texts {
+        let hostile = Card {
+            arguments: Some(json!({"content": text, "path": text, text.clone(): [text]})),
+            preview: Some(text.clone()),
+            message: Some(text.clone()),
+            ..sample()
+        };
+        let shown = card(&hostile, "b3e41f", &look(false));
+        assert!(
+            !shown.chars().any(|c| c != '\n' && is_hidden(c)),
+            "{text:?}"
+        );
+        let outside: Vec<&str> = shown
+            .lines()
+            .filter(|line| !line.starts_with("    "))
+            .collect();
+        assert_eq!(outside, ours, "{text:?}");
+    }
+}
+
+#[test]
+fn the_command_lines_name_every_call() {
+    let calls = ["c3", "c4", "c5"].map(|call| call.parse().unwrap());
+    insta::assert_snapshot!(answers("b3e41f", "0123456789", &calls, &look(false)), @r#"
+    set code 0123456789: it stands for every request of b3e41f above
+      placet runs approve b3e41f --set 0123456789
+      placet runs reject b3e41f --set 0123456789 --note "why"
+      placet runs approve b3e41f c3 c4 --reject c5 --set 0123456789 --note "why"
+    "#);
+    let one = answers("b3e41f", "0123456789", &calls[..1], &look(false));
+    assert_eq!(one.lines().count(), 3);
+}
+
+#[test]
+fn spans_are_told_in_their_largest_unit() {
+    for (ms, told) in [
+        (0, "0 s"),
+        (119_999, "119 s"),
+        (120_000, "2 min"),
+        (7_200_000, "2 h"),
+        (172_800_000, "2 days"),
+    ] {
+        assert_eq!(span(ms), told);
+    }
+}

@@ -1,0 +1,159 @@
+//! The page of one run: what it is, its timeline, what waits, how it ended.
+
+use std::fmt::Write;
+
+use placet_ledger::view::{Card, CardKind, Row};
+
+use super::card::{self, Look};
+use super::text::{self, Letters};
+use super::timeline::{self, time};
+use crate::wire::runs::{LimitsOut, RunShow, ShownFacts};
+
+/// Lines and bytes of a prompt or a last text that the page shows; --json has all of it.
+const LINES_MAX: usize = 40;
+const BYTES_MAX: usize = 8 * 1024;
+
+/// The page.
+pub(crate) fn page(
+    show: &RunShow,
+    rows: &[Row],
+    cards: &[Card],
+    prefix: &str,
+    look: &Look,
+) -> String {
+    let state = show.outcome.or(show.state).unwrap_or("quarantined");
+    let mut out = look.title(&format!("run {} {state}", show.run));
+    out.push('\n');
+    if let Some(facts) = &show.facts {
+        about(&mut out, facts, look);
+    }
+    if let Some(found) = &show.quarantine {
+        let (position, version) = (found.position, found.version);
+        let detail = text::inline(&found.detail);
+        let _ignored = writeln!(
+            out,
+            "  it does not fold and is not driven any more: the record at position {position} \
+             (version {version}): {detail}\n  {} audit verify tells more",
+            look.program
+        );
+    }
+    out.push('\n');
+    out.push_str(&look.title("timeline (UTC)"));
+    out.push('\n');
+    out.push_str(&timeline::rows(rows));
+    for one in cards {
+        out.push('\n');
+        out.push_str(&card::card(one, prefix, look));
+    }
+    if let Some(facts) = &show.facts {
+        next(&mut out, facts, cards, prefix, look);
+    }
+    out
+}
+
+fn line(out: &mut String, name: &str, value: &str) {
+    let _ignored = writeln!(out, "  {name:<12} {value}");
+}
+
+fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
+    let agent = text::marked(facts.agent.as_str());
+    let model = text::marked(facts.model.as_str());
+    line(out, "agent", &format!("{agent}, model {model}"));
+    let attendance = match facts.attendance {
+        placet_ledger::policy::Attendance::Person => "a person attends",
+        placet_ledger::policy::Attendance::Park => "waits for answers",
+        placet_ledger::policy::Attendance::Nobody => "declines what would ask",
+    };
+    line(out, "policy", &format!("{}, {attendance}", facts.policy));
+    if let Some(workspace) = &facts.workspace {
+        line(out, "workspace", &text::quoted(workspace, Letters::Marked));
+    }
+    line(out, "started", &time(facts.started_at));
+    line(out, "budget left", &budget(facts));
+    for (name, shown) in [("prompt", &facts.prompt), ("last text", &facts.text)] {
+        if let Some(shown) = shown {
+            words(out, name, shown, look);
+        }
+    }
+    if let Some(error) = &facts.error {
+        words(out, "the model could not go on", error, look);
+    }
+    if let Some(cap) = &facts.cap {
+        line(out, "ended on", cap);
+    }
+    for call in &facts.unsuccessful {
+        let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();
+        line(out, call.why, &format!("{} {tool}", call.call));
+    }
+    for declined in &facts.declined {
+        let call = &declined.call;
+        let tool = call.tool.as_deref().unwrap_or("(unknown tool)");
+        line(
+            out,
+            "declined",
+            &format!("{} {tool}: {}", call.call, call.why),
+        );
+        if let Some(note) = &declined.note {
+            text::block(out, note, look.margin(Letters::Kept));
+        }
+    }
+}
+
+/// Text of a person or a model behind its margin, and how much of it was left out.
+pub(super) fn words(out: &mut String, name: &str, shown: &str, look: &Look) {
+    let _ignored = writeln!(out, "  {name}");
+    let (shown, left) = text::head(shown, LINES_MAX, BYTES_MAX);
+    text::block(out, shown, look.margin(Letters::Kept));
+    if let Some(left) = left {
+        let _ignored = writeln!(out, "    ({left})");
+    }
+}
+
+fn budget(facts: &ShownFacts) -> String {
+    let (limits, left) = (&facts.limits, &facts.left);
+    let of = |left: Option<u64>, limit: Option<u64>, what: &str| {
+        Some(format!("{} of {} {what}", left?, limit?))
+    };
+    let cost = |limits: &LimitsOut| limits.cost_usd.map(|cost| cost.to_string());
+    let seconds = |ms: Option<u64>| ms.map(|ms| ms / 1000);
+    let parts = [
+        of(left.iterations, limits.iterations, "model calls"),
+        of(left.tokens, limits.tokens, "tokens"),
+        cost(left)
+            .zip(cost(limits))
+            .map(|(left, limit)| format!("{left} of {limit} USD")),
+        of(
+            seconds(left.duration_ms),
+            seconds(limits.duration_ms),
+            "active seconds",
+        ),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        "no caps".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// What can be done now.
+fn next(out: &mut String, facts: &ShownFacts, cards: &[Card], prefix: &str, look: &Look) {
+    let program = &look.program;
+    if facts.expired {
+        let _ignored = writeln!(
+            out,
+            "\nnobody answered in time: the next command that moves the run ends it as expired"
+        );
+    } else if let Some(set) = &facts.set {
+        out.push('\n');
+        out.push_str(&card::answers(prefix, set, &card::approvals(cards), look));
+    }
+    if cards.iter().any(|card| card.kind == CardKind::InDoubt) {
+        let _ignored = writeln!(
+            out,
+            "\nlook at what the call in doubt would have changed\n  \
+             {program} runs resume {prefix}    (the tool looks again)\n  \
+             {program} runs cancel {prefix} --note \"why\""
+        );
+    }
+}

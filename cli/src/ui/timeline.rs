@@ -1,0 +1,44 @@
+//! The timeline of a run: a line for each record, from facts alone.
+
+use placet_ledger::approval::Actor;
+use placet_ledger::time::Timestamp;
+use placet_ledger::view::Row;
+
+use super::table::table;
+use super::text;
+
+/// A time as people read it: UTC, to the second.
+pub(crate) fn time(at: Timestamp) -> String {
+    let text = at.to_string();
+    match text.split_once('.') {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => text,
+    }
+}
+
+/// Who caused a record, in a word.
+pub(crate) fn actor(actor: &Actor) -> String {
+    match actor {
+        Actor::Person { name } => text::marked(name.as_str()),
+        Actor::Policy => "policy".to_owned(),
+        Actor::Allowlist => "allowlist".to_owned(),
+        Actor::Engine => "engine".to_owned(),
+        Actor::Clock => "clock".to_owned(),
+    }
+}
+
+/// The rows of one run.
+pub(crate) fn rows(rows: &[Row]) -> String {
+    let lines: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            vec![
+                format!("{:>4}", row.version.get()),
+                time(row.at),
+                actor(&row.actor),
+                text::inline(&row.summary),
+            ]
+        })
+        .collect();
+    table(&[], &lines)
+}

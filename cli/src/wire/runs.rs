@@ -1,0 +1,319 @@
+//! What `runs list` and `runs show` say.
+
+use placet_ledger::budget::{Limits, Usd};
+use placet_ledger::content::Contents;
+use placet_ledger::event::Outcome;
+use placet_ledger::id::{CallId, EventId, Name, Position, RunId, Version};
+use placet_ledger::policy::{ApprovalPolicy, Attendance};
+use placet_ledger::run::{Close, Phase, RunState};
+use placet_ledger::time::Timestamp;
+use placet_ledger::view::{Quarantine, Row, RunEntry};
+use serde::Serialize;
+
+use super::approval::CardOut;
+use super::run::{RunReport, UnsuccessfulCall, UsageReport, state_word};
+
+/// What `runs list` says.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunList {
+    /// The runs, newest first.
+    pub(crate) runs: Vec<RunItem>,
+}
+
+/// A run in the list.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunItem {
+    /// Its id.
+    pub(crate) run: RunId,
+    /// Its state; none where it does not fold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) state: Option<&'static str>,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) outcome: Option<&'static str>,
+    #[serde(flatten)]
+    pub(crate) facts: Option<RunFacts>,
+    /// Why it does not fold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) quarantine: Option<QuarantineOut>,
+}
+
+/// What is known of a run that folds.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunFacts {
+    /// Its agent.
+    pub(crate) agent: Name,
+    /// Its model.
+    pub(crate) model: Name,
+    /// Its policy.
+    pub(crate) policy: ApprovalPolicy,
+    /// When it began.
+    pub(crate) started_at: Timestamp,
+    /// When its newest record came.
+    pub(crate) updated_at: Timestamp,
+    /// How many calls wait for people.
+    pub(crate) pending: usize,
+    /// Whether something that is pending was not answered in time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) expired: bool,
+}
+
+/// Why a run does not fold.
+#[derive(Debug, Serialize)]
+pub(crate) struct QuarantineOut {
+    /// Position of the first record that cannot follow.
+    pub(crate) position: Position,
+    /// Its version.
+    pub(crate) version: Version,
+    /// Why.
+    pub(crate) detail: String,
+}
+
+impl From<&Quarantine> for QuarantineOut {
+    fn from(quarantine: &Quarantine) -> Self {
+        let mut detail = quarantine.reason.to_string();
+        let mut cause = std::error::Error::source(&quarantine.reason);
+        while let Some(error) = cause {
+            detail = format!("{detail}: {error}");
+            cause = error.source();
+        }
+        Self {
+            position: quarantine.position,
+            version: quarantine.version,
+            detail,
+        }
+    }
+}
+
+impl RunItem {
+    /// A run in the list at a time.
+    pub(crate) fn of(entry: &RunEntry, now: Timestamp) -> Self {
+        let state = entry.state();
+        Self {
+            run: entry.run(),
+            state: state.map(|state| state_word(state.status())),
+            outcome: state.and_then(RunState::outcome).map(Outcome::as_str),
+            facts: state.map(|state| RunFacts {
+                agent: state.started().agent.clone(),
+                model: state.started().model.clone(),
+                policy: state.policy(),
+                started_at: state.started_at(),
+                updated_at: state.head().at,
+                pending: waiting(state),
+                expired: is_expired(state, now),
+            }),
+            quarantine: entry.quarantine().map(QuarantineOut::from),
+        }
+    }
+}
+
+/// How many calls wait for people.
+fn waiting(state: &RunState) -> usize {
+    let waits = |phase| matches!(phase, Phase::Pending | Phase::InDoubt);
+    let ended = state.outcome().is_some();
+    state
+        .batch()
+        .filter(|call| !ended && waits(call.phase()))
+        .count()
+}
+
+/// Whether something that is pending was not answered in time.
+fn is_expired(state: &RunState, now: Timestamp) -> bool {
+    let open = state.outcome().is_none();
+    open && state.expires_at().is_some_and(|at| now >= at)
+}
+
+/// What `runs show` says.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunShow {
+    /// Its id.
+    pub(crate) run: RunId,
+    /// Its state; none where it does not fold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) state: Option<&'static str>,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) outcome: Option<&'static str>,
+    #[serde(flatten)]
+    pub(crate) facts: Option<ShownFacts>,
+    /// Why it does not fold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) quarantine: Option<QuarantineOut>,
+    /// Its timeline.
+    pub(crate) events: Vec<EventRow>,
+}
+
+/// What is known of a run that folds.
+#[derive(Debug, Serialize)]
+pub(crate) struct ShownFacts {
+    /// Its agent.
+    pub(crate) agent: Name,
+    /// Its model.
+    pub(crate) model: Name,
+    /// Its policy.
+    pub(crate) policy: ApprovalPolicy,
+    /// Who is there.
+    pub(crate) attendance: Attendance,
+    /// When it began.
+    pub(crate) started_at: Timestamp,
+    /// When its newest record came.
+    pub(crate) updated_at: Timestamp,
+    /// Where it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) workspace: Option<String>,
+    /// What it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) prompt: Option<String>,
+    /// What the model said last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+    /// Why the model could not go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// The cap on which it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cap: Option<String>,
+    /// The code over all that is pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) set: Option<String>,
+    /// Whether something that is pending was not answered in time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) expired: bool,
+    /// The cards.
+    pub(crate) pending: Vec<CardOut>,
+    /// What was refused or turned down.
+    pub(crate) declined: Vec<DeclinedShown>,
+    /// What was executed and did not succeed.
+    pub(crate) unsuccessful: Vec<UnsuccessfulCall>,
+    /// What it used.
+    pub(crate) usage: UsageReport,
+    /// Its caps.
+    pub(crate) limits: LimitsOut,
+    /// What is left of them.
+    pub(crate) left: LimitsOut,
+}
+
+/// A call that did not run because somebody or something said no.
+#[derive(Debug, Serialize)]
+pub(crate) struct DeclinedShown {
+    #[serde(flatten)]
+    pub(crate) call: UnsuccessfulCall,
+    /// The approver's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<String>,
+}
+
+/// Caps, or what is left of them; an absent one does not bind.
+#[derive(Debug, Serialize)]
+pub(crate) struct LimitsOut {
+    /// Cost of model calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cost_usd: Option<Usd>,
+    /// Active time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) duration_ms: Option<u64>,
+    /// Calls of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) iterations: Option<u64>,
+    /// Tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tokens: Option<u64>,
+}
+
+impl From<Limits> for LimitsOut {
+    fn from(limits: Limits) -> Self {
+        Self {
+            cost_usd: limits.cost_usd,
+            duration_ms: limits.duration_ms,
+            iterations: limits.iterations,
+            tokens: limits.tokens,
+        }
+    }
+}
+
+/// A record in the timeline.
+#[derive(Debug, Serialize)]
+pub(crate) struct EventRow {
+    position: Position,
+    version: Version,
+    at: Timestamp,
+    r#type: &'static str,
+    actor: String,
+    event: EventId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<EventId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<CallId>,
+    summary: String,
+}
+
+impl EventRow {
+    /// The shape of a row; `actor` is the word for who caused it.
+    pub(crate) fn of(row: &Row, actor: String) -> Self {
+        Self {
+            position: row.position,
+            version: row.version,
+            at: row.at,
+            r#type: row.r#type,
+            actor,
+            event: row.event,
+            cause: row.cause,
+            call: row.call,
+            summary: row.summary.clone(),
+        }
+    }
+}
+
+impl ShownFacts {
+    /// What is known of a run at a time; `pending` are its cards.
+    pub(crate) fn of(
+        state: &RunState,
+        contents: &Contents,
+        pending: Vec<CardOut>,
+        now: Timestamp,
+    ) -> Self {
+        let report = RunReport::of(state, contents);
+        let read = |role: &str| {
+            let blob = state.texts().get(role)?;
+            contents.text(&blob.commitment).map(str::to_owned)
+        };
+        let workspace = read("workspace").and_then(|json| {
+            let value: serde_json::Value = serde_json::from_str(&json).ok()?;
+            value.get("path")?.as_str().map(str::to_owned)
+        });
+        let notes = state
+            .calls()
+            .filter(|call| call.phase() == Phase::Closed(Close::Denied));
+        let notes: std::collections::BTreeMap<String, String> = notes
+            .filter_map(|call| {
+                let note = contents.text(&call.note()?.commitment)?;
+                Some((call.id().to_string(), note.to_owned()))
+            })
+            .collect();
+        let declined = report.declined.into_iter().map(|call| DeclinedShown {
+            note: notes.get(&call.call).cloned(),
+            call,
+        });
+        Self {
+            agent: state.started().agent.clone(),
+            model: state.started().model.clone(),
+            policy: state.policy(),
+            attendance: state.attendance(),
+            started_at: state.started_at(),
+            updated_at: state.head().at,
+            workspace,
+            prompt: read("prompt"),
+            text: report.text,
+            error: report.error,
+            cap: report.cap,
+            set: state.set_code(),
+            expired: is_expired(state, now),
+            pending,
+            declined: declined.collect(),
+            unsuccessful: report.unsuccessful,
+            usage: report.usage,
+            limits: (*state.limits()).into(),
+            left: state.usage().remaining(state.limits()).into(),
+        }
+    }
+}

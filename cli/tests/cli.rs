@@ -1,0 +1,18 @@
+//! The command line from outside: every verb that reads, every error, by what it prints.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by a panic, in what it calls as well"
+)]
+#![allow(
+    clippy::too_many_lines,
+    reason = "what is printed stands in the test that prints it"
+)]
+
+mod audit;
+mod damage;
+mod errors;
+mod runs;
+mod support;
+mod tools;

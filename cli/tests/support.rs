@@ -1,0 +1,242 @@
+//! A home in a temporary folder, the command line called in-process, and what it printed.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use placet::io::Io;
+
+/// The agent of these tests: reads, then proposes two writes and a removal.
+pub(crate) const SCRIPT: &str = r#"
+[[turn]]
+text = "I add the eggs and drop the log."
+usage = { input = 31, output = 58 }
+calls = [
+  { id = "p1", tool = "ls", args = { path = "." } },
+  { id = "p2", tool = "write_file", args = { path = "notes.txt", content = "milk\neggs\n" } },
+  { id = "p3", tool = "rm", args = { path = "old.log" } },
+]
+
+[[turn]]
+text = "Done."
+usage = { input = 20, output = 2 }
+"#;
+
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl Buffer {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a call of the command line came to.
+pub(crate) struct Output {
+    pub(crate) code: u8,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A home, a workspace, and the runs that were started.
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) runs: Vec<String>,
+    pub(crate) terminal: bool,
+}
+
+impl World {
+    /// A workspace, and no home yet.
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = dir.path().join("ws");
+        std::fs::create_dir(&workspace).unwrap();
+        std::fs::write(workspace.join("notes.txt"), "milk\n").unwrap();
+        std::fs::write(workspace.join("old.log"), "debug 1\n").unwrap();
+        std::fs::write(dir.path().join("tidy.toml"), SCRIPT).unwrap();
+        Self {
+            dir,
+            runs: Vec::new(),
+            terminal: false,
+        }
+    }
+
+    /// With a run that waits for an answer.
+    pub(crate) fn parked() -> Self {
+        let mut world = Self::new();
+        world.start("Tidy up.");
+        world
+    }
+
+    /// Starts a run; its first eight digits name it from then on.
+    pub(crate) fn start(&mut self, prompt: &str) -> String {
+        let started = self.call(&[
+            "--json",
+            "run",
+            "--model",
+            "script:tidy.toml",
+            "--workspace",
+            "ws",
+            "--park",
+            prompt,
+        ]);
+        assert_eq!(started.code, 2, "{}", started.stderr);
+        let report: serde_json::Value = serde_json::from_str(&started.stdout).unwrap();
+        let run = report["run"].as_str().unwrap().to_owned();
+        self.runs.push(run.clone());
+        run
+    }
+
+    pub(crate) fn run(&self) -> &str {
+        &self.runs[0]
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Calls the command line as the binary does.
+    pub(crate) fn call(&self, args: &[&str]) -> Output {
+        let (stdout, stderr) = (Buffer::default(), Buffer::default());
+        let at = |name: &str| self.path(name).to_str().unwrap().to_owned();
+        let env = [
+            ("HOME", at("person")),
+            ("XDG_STATE_HOME", at("state")),
+            ("XDG_DATA_HOME", at("data")),
+            ("TMPDIR", at("")),
+        ];
+        let env: BTreeMap<_, _> = env.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+        let mut io = Io {
+            stdin: Box::new(io::empty()),
+            stdout: Box::new(stdout.clone()),
+            stderr: Box::new(stderr.clone()),
+            cwd: self.dir.path().to_owned(),
+            env,
+            stdout_is_terminal: self.terminal,
+            uid: 1000,
+            signals: false,
+            stop: placet_engine::stop::Stop::default(),
+            terminated: Arc::default(),
+            program: None,
+        };
+        let args = std::iter::once("placet").chain(args.iter().copied());
+        let status = placet::run(args.map(Into::into).collect(), &mut io);
+        Output {
+            code: status.code(),
+            stdout: stdout.text(),
+            stderr: stderr.text(),
+        }
+    }
+
+    /// Everything that a call came to, without what is different each time.
+    pub(crate) fn show(&self, args: &[&str]) -> String {
+        let Output {
+            code,
+            stdout,
+            stderr,
+        } = self.call(args);
+        let shown = format!("{stdout}-- stderr --\n{stderr}-- exit {code} --");
+        self.redact(&shown)
+    }
+
+    /// The same of JSON, spread over lines.
+    pub(crate) fn json(&self, args: &[&str]) -> String {
+        let output = self.call(&[&["--json"], args].concat());
+        let mut lines = String::new();
+        for line in output.stdout.lines() {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            lines.push_str(&serde_json::to_string_pretty(&value).unwrap());
+            lines.push('\n');
+        }
+        let shown = format!(
+            "{lines}-- stderr --\n{}-- exit {} --",
+            output.stderr, output.code
+        );
+        self.redact(&shown)
+    }
+
+    fn redact(&self, text: &str) -> String {
+        let mut text = text.replace(self.dir.path().to_str().unwrap(), "<dir>");
+        for (index, run) in self.runs.iter().enumerate() {
+            let name = format!("<run{}>", index + 1);
+            text = text.replace(run, &name).replace(&run[..6], &name);
+        }
+        let mut out = String::new();
+        let mut rest = text.as_str();
+        while let Some(c) = rest.chars().next() {
+            let boundary = !out
+                .chars()
+                .last()
+                .is_some_and(|c| c.is_ascii_alphanumeric());
+            let token = if boundary { token(rest) } else { None };
+            let (length, shown) = token.unwrap_or((c.len_utf8(), &rest[..c.len_utf8()]));
+            out.push_str(shown);
+            rest = &rest[length..];
+        }
+        out
+    }
+}
+
+/// What is different each time, at the beginning of a text: its length and what stands for it.
+fn token(text: &str) -> Option<(usize, &'static str)> {
+    let like = |form: &str| {
+        let fits = |(c, f): (char, char)| match f {
+            'x' => c.is_ascii_hexdigit() && !c.is_ascii_uppercase(),
+            '9' => c.is_ascii_digit(),
+            f => c == f,
+        };
+        text.len() >= form.len()
+            && text.is_char_boundary(form.len())
+            && text.chars().zip(form.chars()).all(fits)
+            && !text[form.len()..].starts_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    let digest = "x".repeat(64);
+    let forms = [
+        ("9999-99-99T99:99:99.999999Z", "<time>"),
+        ("9999-99-99T99:99:99Z", "<time>"),
+        ("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "<id>"),
+        (digest.as_str(), "<digest>"),
+        ("xxxxxxxxxx", "<code>"),
+        ("xxxxxx@", "<stream>@"),
+    ];
+    for (form, shown) in forms {
+        if like(form) || (form.ends_with('@') && starts_like(text, form)) {
+            return Some((form.len(), shown));
+        }
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let unit = text[digits..].starts_with(" ms");
+    (digits > 0 && unit).then_some((digits, "<n>"))
+}
+
+fn starts_like(text: &str, form: &str) -> bool {
+    text.len() >= form.len()
+        && text.bytes().zip(form.bytes()).all(|(c, f)| match f {
+            b'x' => c.is_ascii_digit() || (b'a'..=b'f').contains(&c),
+            f => c == f,
+        })
+}
+
+/// The number of every `.._ms` field of JSON becomes 0.
+pub(crate) fn without_durations(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.split_once("_ms\": ") {
+        Some((name, rest)) => {
+            let comma = if rest.ends_with(',') { "," } else { "" };
+            format!("{name}_ms\": 0{comma}")
+        }
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

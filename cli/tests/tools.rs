@@ -1,0 +1,91 @@
+//! `tools list` and `tools show`.
+
+use crate::support::World;
+
+#[test]
+fn lists_tools_without_a_ledger() {
+    let world = World::new();
+    insta::assert_snapshot!(world.show(&["tools", "list"]), @r"
+    TOOL        TIER       KIND   DESCRIPTION
+    edit_file   high-risk  pair   Replace a text in a file of the workspace. ` (+88 bytes)
+    ls          read-only  plain  List a folder of the workspace: one entry a  (+97 bytes)
+    read_file   read-only  plain  Read a UTF-8 text file of the workspace. `of (+72 bytes)
+    rm          high-risk  pair   Remove a file of the workspace. Folders cann (+14 bytes)
+    write_file  high-risk  pair   Write a text file of the workspace: creates  (+34 bytes)
+    -- stderr --
+    -- exit 0 --
+    ");
+    let tools = world.call(&["--json", "tools", "list"]).stdout;
+    let tools: serde_json::Value = serde_json::from_str(&tools).unwrap();
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 5);
+    assert!(!world.path("data").exists());
+    let left: Vec<_> = std::fs::read_dir(world.dir.path()).unwrap().collect();
+    assert_eq!(left.len(), 2, "a scratch folder was left behind");
+}
+
+#[test]
+fn shows_a_tool() {
+    let world = World::new();
+    insta::assert_snapshot!(world.show(&["tools", "show", "rm"]), @r#"
+    rm
+      tier         high-risk
+      kind         pair: proposes, and is executed once it is allowed
+      time limit   180 s
+      definition   <digest>
+      description
+        | Remove a file of the workspace. Folders cannot be removed.
+      schema of its arguments
+        | {
+        |   "additionalProperties": false,
+        |   "properties": {
+        |     "path": {
+        |       "minLength": 1,
+        |       "type": "string"
+        |     }
+        |   },
+        |   "required": [
+        |     "path"
+        |   ],
+        |   "type": "object"
+        | }
+    -- stderr --
+    -- exit 0 --
+    "#);
+    insta::assert_snapshot!(world.json(&["tools", "show", "rm"]), @r#"
+    {
+      "definition": "<digest>",
+      "description": "Remove a file of the workspace. Folders cannot be removed.",
+      "kind": "pair",
+      "schema": {
+        "additionalProperties": false,
+        "properties": {
+          "path": {
+            "minLength": 1,
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ],
+        "type": "object"
+      },
+      "tier": "high-risk",
+      "timeout_ms": 180000,
+      "tool": "rm"
+    }
+    -- stderr --
+    -- exit 0 --
+    "#);
+    insta::assert_snapshot!(world.show(&["tools", "show", "write_fiel"]), @r#"
+    -- stderr --
+    error: there is no tool "write_fiel"
+      hint: did you mean write_file?
+    -- exit 4 --
+    "#);
+    insta::assert_snapshot!(world.show(&["tools", "show", "\u{1b}[2J"]), @r#"
+    -- stderr --
+    error: there is no tool "\u{1b}[2J"
+      hint: placet tools list names every tool
+    -- exit 4 --
+    "#);
+}

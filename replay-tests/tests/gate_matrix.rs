@@ -1,0 +1,257 @@
+//! The gate, every row written out: tier, policy, who is there, list, pair, repetition, offer.
+//!
+//! What `gate` says for each row is printed into the same table and compared whole.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use placet_engine::policy::gate;
+use placet_ledger::approval::By;
+use placet_ledger::event::RefusalKind;
+use placet_ledger::id::{CallId, Name};
+use placet_ledger::judge::{GateInput, Verdict};
+use placet_ledger::policy::{ApprovalPolicy, Attendance};
+use placet_ledger::risk::DeclaredRisk;
+
+const TIERS: [DeclaredRisk; 4] = [
+    DeclaredRisk::ReadOnly,
+    DeclaredRisk::LowRisk,
+    DeclaredRisk::HighRisk,
+    DeclaredRisk::Unknown,
+];
+
+const POLICIES: [ApprovalPolicy; 4] = [
+    ApprovalPolicy::False,
+    ApprovalPolicy::ReadOnly,
+    ApprovalPolicy::LowRisk,
+    ApprovalPolicy::HighRisk,
+];
+
+const ATTENDANCES: [Attendance; 3] = [Attendance::Person, Attendance::Park, Attendance::Nobody];
+
+const fn attendance(who: Attendance) -> &'static str {
+    match who {
+        Attendance::Person => "person",
+        Attendance::Park => "park",
+        Attendance::Nobody => "nobody",
+    }
+}
+
+fn verdict(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Approve { by, tier } => match by {
+            By::Policy { rule } => format!("clears {rule} {tier}"),
+            By::List { tool } => format!("clears list:{tool} {tier}"),
+            By::Person { .. } | By::Tool => format!("clears by {by:?} {tier}"),
+        },
+        Verdict::Ask { rule, quorum, tier } => format!("asks {rule} {tier} of {quorum}"),
+        Verdict::Decline { kind, of } => match of {
+            Some(of) => format!("declines {kind:?} {of}"),
+            None => format!("declines {kind:?}"),
+        },
+    }
+}
+
+/// The table as the gate fills it in.
+fn table() -> String {
+    let tool: Name = "act".parse().unwrap();
+    let listed = BTreeSet::from([tool.clone()]);
+    let (other, denied) = (BTreeSet::from(["other".parse().unwrap()]), CallId::FIRST);
+    let mut table = String::new();
+    for declared in TIERS {
+        for policy in POLICIES {
+            for who in ATTENDANCES {
+                for (paired, on_list) in
+                    [(false, false), (false, true), (true, false), (true, true)]
+                {
+                    let input = GateInput {
+                        tool: &tool,
+                        paired,
+                        declared,
+                        policy,
+                        allowlist: if on_list { &listed } else { &other },
+                        offered: true,
+                        attendance: who,
+                        repeats: None,
+                    };
+                    let repeats = GateInput {
+                        repeats: Some(denied),
+                        ..input
+                    };
+                    let withheld = GateInput {
+                        offered: false,
+                        ..repeats
+                    };
+                    let row = format!(
+                        "{:9} | {:9} | {:6} | {:5} | {:4}",
+                        declared.as_str(),
+                        policy.as_str(),
+                        attendance(who),
+                        if paired { "pair" } else { "plain" },
+                        if on_list { "list" } else { "" },
+                    );
+                    for (what, input) in [("", input), ("repeats", repeats), ("withheld", withheld)]
+                    {
+                        let says = verdict(&gate(&input));
+                        writeln!(table, "{row} | {what:8} | {says}").unwrap();
+                    }
+                }
+            }
+        }
+    }
+    table
+}
+
+#[test]
+fn every_row_of_the_gate_is_as_written() {
+    let written = include_str!("gate_matrix.txt");
+    let (written, found): (Vec<_>, Vec<_>) = (
+        written
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .collect(),
+        table().lines().map(str::to_owned).collect(),
+    );
+    assert_eq!(found.len(), 4 * 4 * 3 * 4 * 3);
+    let wrong: Vec<_> = (0..found.len().max(written.len()))
+        .filter(|&row| written.get(row).copied() != found.get(row).map(String::as_str))
+        .map(|row| {
+            format!(
+                "row {row}\n  {:?}\n  {:?}",
+                written.get(row),
+                found.get(row)
+            )
+        })
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "written, then found:\n{}",
+        wrong.join("\n")
+    );
+}
+
+/// One question to the gate, with nobody's list in the way.
+fn asked(paired: bool, declared: DeclaredRisk, policy: ApprovalPolicy, who: Attendance) -> Verdict {
+    let tool: Name = "act".parse().unwrap();
+    gate(&GateInput {
+        tool: &tool,
+        paired,
+        declared,
+        policy,
+        allowlist: &BTreeSet::new(),
+        offered: true,
+        attendance: who,
+        repeats: None,
+    })
+}
+
+#[test]
+fn calls_clear_or_ask_as_the_table_of_tools_says() {
+    const C: &str = "clears";
+    const A: &str = "asks";
+    let rows = [
+        (
+            "plain read-only",
+            false,
+            DeclaredRisk::ReadOnly,
+            [C, C, C, C],
+        ),
+        ("plain low-risk", false, DeclaredRisk::LowRisk, [A, A, C, C]),
+        (
+            "plain high-risk",
+            false,
+            DeclaredRisk::HighRisk,
+            [A, A, A, C],
+        ),
+        ("plain unjudged", false, DeclaredRisk::Unknown, [A, A, A, C]),
+        ("pair read-only", true, DeclaredRisk::ReadOnly, [A, C, C, C]),
+        ("pair low-risk", true, DeclaredRisk::LowRisk, [A, A, C, C]),
+        ("pair high-risk", true, DeclaredRisk::HighRisk, [A, A, A, C]),
+        ("pair unjudged", true, DeclaredRisk::Unknown, [A, A, A, C]),
+    ];
+    for (row, paired, declared, expected) in rows {
+        for (policy, expected) in POLICIES.into_iter().zip(expected) {
+            let found = match asked(paired, declared, policy, Attendance::Park) {
+                Verdict::Approve { .. } => C,
+                Verdict::Ask { .. } => A,
+                Verdict::Decline { .. } => "declines",
+            };
+            assert_eq!(found, expected, "{row} under {policy}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_approved_because_nobody_is_there() {
+    for paired in [false, true] {
+        for declared in TIERS {
+            for policy in POLICIES {
+                let there = asked(paired, declared, policy, Attendance::Person);
+                let parked = asked(paired, declared, policy, Attendance::Park);
+                let nobody = asked(paired, declared, policy, Attendance::Nobody);
+                assert_eq!(there, parked);
+                let expected = match &there {
+                    Verdict::Ask { .. } => Verdict::Decline {
+                        kind: RefusalKind::Nobody,
+                        of: None,
+                    },
+                    Verdict::Approve { .. } | Verdict::Decline { .. } => there.clone(),
+                };
+                assert_eq!(nobody, expected, "{paired} {declared} {policy}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_policy_list_or_attendance_clears_what_a_person_denied_or_the_run_lost() {
+    let rows = include_str!("gate_matrix.txt");
+    let closed = rows
+        .lines()
+        .filter(|row| row.contains("| repeats") || row.contains("| withheld"));
+    let found: BTreeSet<_> = closed
+        .map(|row| row.rsplit('|').next().unwrap().trim())
+        .collect();
+    assert_eq!(
+        found.into_iter().collect::<Vec<_>>(),
+        ["declines DeniedTool", "declines RepeatOf c1"]
+    );
+}
+
+#[test]
+fn a_policy_that_is_no_word_of_ours_is_an_error() {
+    for (text, policy) in [
+        ("false", ApprovalPolicy::False),
+        ("read-only", ApprovalPolicy::ReadOnly),
+        ("low-risk", ApprovalPolicy::LowRisk),
+        ("high-risk", ApprovalPolicy::HighRisk),
+        ("true", ApprovalPolicy::HighRisk),
+    ] {
+        assert_eq!(text.parse::<ApprovalPolicy>(), Ok(policy));
+    }
+    for wrong in [
+        "",
+        "False",
+        "yes",
+        "1",
+        "read only",
+        "readonly",
+        "high",
+        "unknown",
+        " true",
+    ] {
+        assert!(wrong.parse::<ApprovalPolicy>().is_err(), "{wrong:?}");
+        let json = serde_json::to_string(wrong).unwrap();
+        assert!(
+            serde_json::from_str::<ApprovalPolicy>(&json).is_err(),
+            "{wrong:?}"
+        );
+    }
+}
+
+#[test]
+fn tiers_are_ordered_and_nothing_counts_as_stricter_than_what_nobody_judged() {
+    assert!(TIERS.is_sorted());
+    assert!(POLICIES.is_sorted());
+    assert_eq!(DeclaredRisk::Unknown.known(), None);
+}
