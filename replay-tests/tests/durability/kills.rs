@@ -1,5 +1,6 @@
 //! `kill -9` at a hundred moments of a real run, each the n-th time that some thread enters some
-//! system call: not one depends on how fast the machine is.
+//! system call: not one depends on how fast the machine is. Windows W1, W2, W18, W20 to W22, W26 and
+//! W31 of the event format's table are among them, with real files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -149,6 +150,9 @@ fn kill_and_resume(index: usize, moment: Moment) -> bool {
     assert_done_once(&case, &place);
     let report = place.verify();
     assert!(report.ok, "{case}: {:?}", report.findings);
+    let verified = placet(&place, &["audit", "verify"]).output().unwrap();
+    let said = String::from_utf8_lossy(&verified.stderr);
+    assert_eq!(verified.status.code(), Some(0), "{case}: {said}");
     killed
 }
 
