@@ -290,6 +290,21 @@ async fn rows_that_are_swapped_or_come_from_another_place_are_reported() {
             assert!(reported, "{case} was not reported");
         }
     }
+    // The same rows of another store, whose first records are the same.
+    let foreign = self::rows(another_place().await.path());
+    let mut spliced = 0_usize;
+    for (key, value) in foreign.iter().filter(|(key, _)| b"gxc".contains(&key[0])) {
+        let here = rows.iter().find(|(here, _)| here == key);
+        if here.is_none_or(|(_, here)| here == value) {
+            continue;
+        }
+        let folder = change(&place, key, Some(value));
+        let case = format!("a foreign row {:?}", char::from(key[0]));
+        let reported = assert_never_silent(&case, folder.path(), &place).await;
+        assert!(reported, "{case} was not reported");
+        spliced += 1;
+    }
+    assert!(spliced > 0);
 }
 
 #[tokio::test]

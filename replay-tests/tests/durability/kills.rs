@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
-use placet_ledger::event::{Event, Settlement};
+use placet_ledger::event::{ApprovalGranted, Event, Settlement};
 use placet_ledger::id::CallId;
 
 use super::place::{Place, placet};
@@ -27,6 +27,9 @@ const CALLS: &[&str] = &[
 
 /// How many moments there are.
 const MOMENTS: usize = 100;
+
+/// How many of an answer there are.
+const APPROVER_MOMENTS: usize = 32;
 
 /// A moment: the n-th time that a thread enters this call.
 type Moment = (&'static str, usize);
@@ -58,12 +61,11 @@ fn killed_at((call, number): Moment, program: &Command) -> Option<i32> {
     strace.output().unwrap().status.code()
 }
 
-/// The moments of a run that nobody kills, spread evenly.
-fn moments() -> Vec<Moment> {
-    let place = Place::new();
+/// So many moments of a program that nobody kills, spread evenly over all of them.
+fn moments(place: &Place, program: &Command, wanted: usize) -> Vec<Moment> {
     let trace = place.root().join("trace");
-    let run = place.run(&["--approval-policy", "high-risk"]);
-    let status = Command::new("strace")
+    let mut strace = Command::new("strace");
+    strace
         .args([
             "-f",
             "-qq",
@@ -72,24 +74,21 @@ fn moments() -> Vec<Moment> {
             "-o",
         ])
         .arg(&trace)
-        .arg(run.get_program())
-        .args(run.get_args())
+        .arg(program.get_program())
+        .args(program.get_args())
         .envs(
-            run.get_envs()
+            program
+                .get_envs()
                 .filter_map(|(key, value)| Some((key, value?))),
         )
-        .current_dir(place.root())
-        .output()
-        .unwrap();
-    assert!(status.status.success());
-    assert_eq!(place.files(), Place::files_after());
+        .current_dir(place.root());
+    strace.output().unwrap();
     let mut counts: BTreeMap<(String, &str), usize> = BTreeMap::new();
     for line in fs::read_to_string(trace).unwrap().lines() {
         let (thread, call) = line.split_once(' ').unwrap();
         let entered = |name: &&&str| {
-            call.trim()
-                .strip_prefix(**name)
-                .is_some_and(|r| r.starts_with('('))
+            let rest = call.trim().strip_prefix(**name);
+            rest.is_some_and(|rest| rest.starts_with('('))
         };
         if let Some(name) = CALLS.iter().find(entered) {
             *counts.entry((thread.to_owned(), name)).or_default() += 1;
@@ -103,9 +102,9 @@ fn moments() -> Vec<Moment> {
         let first = if *call == "openat" { 20 } else { 1 };
         all.extend((first..=most).map(|number| (*call, number)));
     }
-    assert!(all.len() >= MOMENTS, "a run has only {} moments", all.len());
-    (0..MOMENTS)
-        .map(|index| all[index * all.len() / MOMENTS])
+    assert!(all.len() >= wanted, "it has only {} moments", all.len());
+    (0..wanted)
+        .map(|index| all[index * all.len() / wanted])
         .collect()
 }
 
@@ -156,22 +155,92 @@ fn kill_and_resume(index: usize, moment: Moment) -> bool {
     killed
 }
 
-#[test]
-fn a_run_that_is_killed_at_any_of_a_hundred_moments_resumes_to_the_same_end() {
-    let moments: Vec<_> = moments().into_iter().enumerate().collect();
+/// Does something at every moment, on two threads, and counts how often it was killed in time.
+fn at_each(moments: &[Moment], kill: impl Fn(usize, Moment) -> bool + Sync) -> usize {
+    let moments: Vec<_> = moments.iter().copied().enumerate().collect();
     let (one, other) = moments.split_at(moments.len() / 2);
     let count = |part: &[(usize, Moment)]| {
-        let killed = part
-            .iter()
-            .filter(|(index, moment)| kill_and_resume(*index, *moment));
-        killed.count()
+        part.iter()
+            .filter(|(index, moment)| kill(*index, *moment))
+            .count()
     };
-    let killed: usize = thread::scope(|scope| {
+    thread::scope(|scope| {
         let threads = [one, other].map(|part| scope.spawn(move || count(part)));
         threads.map(|thread| thread.join().unwrap()).iter().sum()
-    });
+    })
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_of_a_hundred_moments_resumes_to_the_same_end() {
+    let place = Place::new();
+    let run = place.run(&["--approval-policy", "high-risk"]);
+    let moments = moments(&place, &run, MOMENTS);
+    assert_eq!(place.files(), Place::files_after());
+    let killed = at_each(&moments, kill_and_resume);
     assert!(
         killed > MOMENTS / 2,
+        "only {killed} were killed before their end"
+    );
+}
+
+/// A run whose first four calls wait, and how to approve them.
+fn parked() -> (Place, String) {
+    let place = Place::new();
+    assert_eq!(
+        place.run(&["--park"]).output().unwrap().status.code(),
+        Some(2)
+    );
+    let run = place.the_run().unwrap();
+    (place, run)
+}
+
+const FIRST_FOUR: [&str; 4] = ["c1", "c2", "c3", "c4"];
+
+/// How many calls a person has approved.
+fn approved(place: &Place) -> usize {
+    let by_person =
+        |event: &Event| matches!(event, Event::ApprovalGranted(ApprovalGranted::ByPerson(_)));
+    place
+        .log()
+        .iter()
+        .filter(|record| by_person(record.event()))
+        .count()
+}
+
+/// Kills whoever approves at this moment; whatever is left goes on to the same end.
+fn kill_the_approver(_: usize, moment: Moment) -> bool {
+    let case = format!("{moment:?}");
+    let (place, run) = parked();
+    let approve = [&["runs", "approve", &run][..], &FIRST_FOUR].concat();
+    let killed = killed_at(moment, &placet(&place, &approve)).is_none();
+    let answered = approved(&place);
+    assert!(
+        [0, 4].contains(&answered),
+        "{case}: {answered} of 4 verdicts are there"
+    );
+    let again = placet(&place, &approve).output().unwrap().status.code();
+    // It parks at the second batch, unless the verdicts were there before.
+    assert_eq!(again, Some(if answered == 0 { 2 } else { 5 }), "{case}");
+    let resumed = placet(&place, &["runs", "resume", &run]).output().unwrap();
+    assert_eq!(resumed.status.code(), Some(2), "{case}");
+    let last = placet(&place, &["runs", "approve", &run, "c5", "c6"])
+        .output()
+        .unwrap();
+    assert_eq!(last.status.code(), Some(0), "{case}");
+    assert_eq!(place.files(), Place::files_after(), "{case}");
+    assert_done_once(&case, &place);
+    assert!(place.verify().ok, "{case}");
+    killed
+}
+
+#[test]
+fn an_approver_that_is_killed_leaves_all_verdicts_or_none_and_a_run_that_goes_on() {
+    let (place, run) = parked();
+    let approve = [&["runs", "approve", &run][..], &FIRST_FOUR].concat();
+    let moments = moments(&place, &placet(&place, &approve), APPROVER_MOMENTS);
+    let killed = at_each(&moments, kill_the_approver);
+    assert!(
+        killed > APPROVER_MOMENTS / 2,
         "only {killed} were killed before their end"
     );
 }
