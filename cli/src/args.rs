@@ -19,6 +19,7 @@ pub(crate) enum Color {
 
 /// Options that every verb takes.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every verb")]
 pub(crate) struct GlobalArgs {
     /// The folder that holds the ledger [env: `PLACET_HOME`] [default: `$XDG_DATA_HOME/placet`]
     #[arg(long, global = true, value_name = "DIR")]
@@ -86,6 +87,31 @@ impl When {
                 let at = now.micros().saturating_sub(micros).max(0);
                 Timestamp::from_micros(at).unwrap_or(Timestamp::EPOCH)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_moment_a_day_or_how_long_ago() {
+        let now: Timestamp = "2026-12-01T09:00:00.000000Z".parse().unwrap();
+        let at = |text| When::parse(text).map(|when| when.at(now).to_string());
+        for (text, meant) in [
+            ("2026-11-30", "2026-11-30T00:00:00.000000Z"),
+            ("2026-11-30T08:00:00Z", "2026-11-30T08:00:00.000000Z"),
+            ("2026-11-30T08:00:00.250000Z", "2026-11-30T08:00:00.250000Z"),
+            ("2026-11-30 08:00:00", "2026-11-30T08:00:00.000000Z"),
+            ("90s", "2026-12-01T08:58:30.000000Z"),
+            ("1d", "2026-11-30T09:00:00.000000Z"),
+            ("9000years", "1970-01-01T00:00:00.000000Z"),
+        ] {
+            assert_eq!(at(text).as_deref(), Ok(meant), "{text}");
+        }
+        for wrong in ["", "yesterday", "2026-13-01", "-1h", "12:00", "\u{1b}"] {
+            assert!(at(wrong).is_err(), "{wrong}");
         }
     }
 }

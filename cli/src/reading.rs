@@ -9,11 +9,11 @@ use placet_ledger::content::{Commitment, Contents};
 use placet_ledger::envelope::Recorded;
 use placet_ledger::error::LedgerError;
 use placet_ledger::id::{Position, StreamId, Version};
-use placet_ledger::limits::PAGE_RECORDS_MAX;
+use placet_ledger::store::pages::{each_of_log, read_stream, run_list};
 use placet_ledger::store::sled::{OpenError, SledStore};
-use placet_ledger::store::{EventStore, ReadError, Stored};
+use placet_ledger::store::{EventStore, ReadError};
 use placet_ledger::time::Timestamp;
-use placet_ledger::view::{Projection, RunList};
+use placet_ledger::view::RunList;
 
 use crate::error::CommandError;
 use crate::home::Scratch;
@@ -71,51 +71,22 @@ impl Reading {
 
     /// Every run of the log, folded.
     pub(crate) async fn runs(&self) -> Result<RunList, CommandError> {
-        let mut runs = RunList::new();
-        self.each(|recorded| {
-            runs.apply(&recorded);
-            true
-        })
-        .await?;
-        Ok(runs)
+        run_list(&*self.store).await.map_err(damaged)
     }
 
     /// Every record in order of position, until one is not wanted any more.
     pub(crate) async fn each(
         &self,
-        mut take: impl FnMut(Recorded) -> bool,
+        take: impl FnMut(Recorded) -> bool,
     ) -> Result<(), CommandError> {
-        let mut from = Position::ZERO;
-        loop {
-            let page = self.store.read_all(from, PAGE_RECORDS_MAX).await;
-            let page = page.map_err(damaged)?;
-            let full = page.len() == PAGE_RECORDS_MAX;
-            for stored in page {
-                from = Position::new(stored.position.get().saturating_add(1));
-                if !take(stored.parse().map_err(damaged)?) {
-                    return Ok(());
-                }
-            }
-            if !full {
-                return Ok(());
-            }
-        }
+        let read = each_of_log(&*self.store, Position::ZERO, take).await;
+        read.map_err(damaged)
     }
 
     /// Every record of one stream, in order.
     pub(crate) async fn stream(&self, stream: StreamId) -> Result<Vec<Recorded>, CommandError> {
-        let mut records: Vec<Recorded> = Vec::new();
-        let mut from = Some(Version::ZERO);
-        while let Some(next) = from {
-            let page = self.store.read_run(stream, next, PAGE_RECORDS_MAX).await;
-            let page = page.map_err(damaged)?;
-            let full = page.len() == PAGE_RECORDS_MAX;
-            let page = page.into_iter().map(Stored::parse);
-            records.extend(page.collect::<Result<Vec<_>, _>>().map_err(damaged)?);
-            let last = records.last().filter(|_| full);
-            from = last.and_then(|last| last.envelope.version().next());
-        }
-        Ok(records)
+        let read = read_stream(&*self.store, stream, Version::ZERO).await;
+        read.map_err(damaged)
     }
 
     /// The contents of a stream that can be read, of those that are wanted.
@@ -139,7 +110,8 @@ impl Reading {
     }
 }
 
-fn damaged(error: ReadError) -> CommandError {
+/// What a store that cannot be read means to a person.
+pub(crate) fn damaged(error: ReadError) -> CommandError {
     LedgerError::from(error).into()
 }
 

@@ -335,3 +335,21 @@ fn shell_word(text: &str) -> String {
         format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_a_command_line() {
+        for (path, word) in [
+            ("/home/ann/.placet", "/home/ann/.placet"),
+            ("", "''"),
+            ("/a home", "'/a home'"),
+            ("/it's", "'/it'\\''s'"),
+            ("/x;rm -rf /", "'/x;rm -rf /'"),
+        ] {
+            assert_eq!(shell_word(path), word);
+        }
+    }
+}

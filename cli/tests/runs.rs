@@ -625,3 +625,68 @@ fn json_on_a_terminal_hides_nothing() {
     let value: serde_json::Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(value["prompt"], "a\u{202e}b\u{9b}c\u{7f}");
 }
+
+#[test]
+fn what_nobody_answered_in_time_is_said_to_be_expired() {
+    let mut world = World::new();
+    world.start_with("Tidy up.", &["--park-expiry", "1ms"]);
+    let run = &world.run()[..8];
+    insta::assert_snapshot!(world.show(&["runs", "list"]), @r"
+    RUN     STATE            WAITS  STARTED               AGENT    PROMPT
+    <run1>  parked, expired  2      <time>  default  Tidy up.
+    -- stderr --
+    -- exit 0 --
+    ");
+    let shown = world.call(&["runs", "show", run]).stdout;
+    assert!(shown.contains("(expired: an answer is too late)"));
+    assert!(shown.ends_with(
+        "nobody answered in time: the next command that moves the run ends it as expired\n"
+    ));
+    assert!(!world.call(&["inbox"]).stdout.contains("set code"));
+    let shown = world.call(&["--json", "inbox"]).stdout;
+    assert!(shown.contains("\"expired\":true"));
+    let before = world.call(&["--json", "audit", "log"]).stdout;
+    assert_eq!(before.matches("\"type\":\"run.parked\"").count(), 1);
+}
+
+#[test]
+fn hostile_text_is_shown_harmless_by_every_verb_and_written_as_it_was_shown() {
+    let texts: Vec<String> = serde_json::from_str(include_str!("fixtures/hostile.json")).unwrap();
+    let texts: Vec<_> = texts
+        .into_iter()
+        .filter(|text| !text.contains('\0'))
+        .collect();
+    let content = texts.join("\n");
+    let quoted = serde_json::to_string(&content)
+        .unwrap()
+        .replace('\u{7f}', "\\u007f");
+    let script = format!(
+        "[[turn]]\ntext = {quoted}\nusage = {{ input = 1, output = 1 }}\ncalls = [\n\
+         {{ id = \"p1\", tool = \"write_file\", \
+         args = {{ path = \"caf\u{e9}.txt\", content = {quoted} }} }}]\n\
+         [[turn]]\ntext = \"Done.\"\nusage = {{ input = 1, output = 1 }}\n"
+    );
+    let mut world = World::with_script(&script);
+    world.start(&content);
+    let run = world.run()[..8].to_owned();
+    let bidi = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
+    let joiner = |c| matches!(c, '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e01ef}');
+    let hidden = |c: char| c != '\n' && (c.is_control() || bidi(c) || joiner(c));
+    let check = |args: &[&str]| {
+        let shown = world.call(args);
+        assert!(!shown.stdout.chars().any(hidden), "{args:?}");
+        assert!(!shown.stderr.chars().any(hidden), "{args:?}");
+        shown
+    };
+    let shown = check(&["runs", "show", &run]).stdout;
+    assert!(shown.contains("path \"caf\\xe9.txt\""));
+    check(&["runs", "list"]);
+    check(&["inbox"]);
+    check(&["audit", "log"]);
+    for position in 0..8 {
+        check(&["audit", "show", &format!("#{position}")]);
+    }
+    assert_eq!(check(&["runs", "approve", &run]).code, 0);
+    let written = std::fs::read_to_string(world.path("ws/caf\u{e9}.txt")).unwrap();
+    assert_eq!(written, content);
+}

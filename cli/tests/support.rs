@@ -73,6 +73,13 @@ impl World {
         }
     }
 
+    /// With a model of another script.
+    pub(crate) fn with_script(script: &str) -> Self {
+        let world = Self::new();
+        std::fs::write(world.path("tidy.toml"), script).unwrap();
+        world
+    }
+
     /// With a run that waits for an answer.
     pub(crate) fn parked() -> Self {
         let mut world = Self::new();
@@ -82,7 +89,12 @@ impl World {
 
     /// Starts a run; its first eight digits name it from then on.
     pub(crate) fn start(&mut self, prompt: &str) -> String {
-        let started = self.call(&[
+        self.start_with(prompt, &[])
+    }
+
+    /// The same with more options.
+    pub(crate) fn start_with(&mut self, prompt: &str, options: &[&str]) -> String {
+        let args = [
             "--json",
             "run",
             "--model",
@@ -91,7 +103,8 @@ impl World {
             "ws",
             "--park",
             prompt,
-        ]);
+        ];
+        let started = self.call(&[&args[..], options].concat());
         assert_eq!(started.code, 2, "{}", started.stderr);
         let report: serde_json::Value = serde_json::from_str(&started.stdout).unwrap();
         let run = report["run"].as_str().unwrap().to_owned();

@@ -5,7 +5,7 @@ use placet_ledger::content::Contents;
 use placet_ledger::digest::Digest;
 use placet_ledger::envelope::Envelope;
 use placet_ledger::id::{RunId, StreamId, Version};
-use placet_ledger::limits::PAGE_RECORDS_MAX;
+use placet_ledger::store::pages::read_stream;
 
 use crate::world::{World, WorldError, ledger_id};
 
@@ -34,21 +34,8 @@ impl World {
 
     /// Everything in a stream.
     pub async fn stream(&self, stream: StreamId) -> Result<Vec<Envelope>, WorldError> {
-        let mut records: Vec<Envelope> = Vec::new();
-        let mut from = Some(Version::ZERO);
-        while let Some(version) = from {
-            let page = self
-                .store()
-                .read_run(stream, version, PAGE_RECORDS_MAX)
-                .await?;
-            let full = page.len() == PAGE_RECORDS_MAX;
-            for stored in page {
-                records.push(Envelope::parse(stored.bytes)?);
-            }
-            from = records.last().and_then(|last| last.version().next());
-            from = from.filter(|_| full);
-        }
-        Ok(records)
+        let records = read_stream(&**self.store(), stream, Version::ZERO).await?;
+        Ok(records.into_iter().map(|record| record.envelope).collect())
     }
 
     /// A run as a recording: what a replay needs of it.

@@ -11,8 +11,8 @@ use super::{Owner, lock};
 use crate::content::{Blob, Blobs, Content, Contents, Media, Text, Texts, size_class};
 use crate::error::LedgerError;
 use crate::id::{RunId, StreamId, Version};
-use crate::limits::PAGE_RECORDS_MAX;
 use crate::run::{FoldError, Head, RunState, evolve};
+use crate::store::pages::each_of_stream;
 use crate::store::{Batch, Expected};
 
 /// Contents that are asked for together: a store opens them one by one.
@@ -132,36 +132,22 @@ impl Owner {
         if self.is_reserved(stream) {
             return Err(LedgerError::NoRun(run));
         }
-        let mut from = Version::ZERO;
+        let quarantined = |source: FoldError| LedgerError::Quarantined { run, source };
         let mut blobs = Vec::new();
-        loop {
-            let page = self
-                .parts
-                .store
-                .read_run(stream, from, PAGE_RECORDS_MAX)
-                .await?;
-            let full = page.len() == PAGE_RECORDS_MAX;
-            for stored in page {
-                let envelope = self.parse(stored)?;
-                let quarantined = |source: FoldError| LedgerError::Quarantined { run, source };
-                origin
-                    .verify_link(stream, cell.state.as_ref(), &envelope)
-                    .map_err(|error| quarantined(error.into()))?;
-                let state = evolve(cell.state.take(), &envelope)
-                    .map_err(|error| quarantined(error.into()))?;
-                self.events_folded.fetch_add(1, Ordering::Relaxed);
-                cell.state = Some(state);
-                blobs.push(envelope.blobs().clone());
-            }
-            match cell
-                .state
-                .as_ref()
-                .and_then(|state| state.head().version.next())
-            {
-                Some(next) if full => from = next,
-                Some(_) | None => break,
-            }
-        }
+        let state = &mut cell.state;
+        each_of_stream(&*self.parts.store, stream, Version::ZERO, |recorded| {
+            self.records_read.fetch_add(1, Ordering::Relaxed);
+            let envelope = recorded.envelope;
+            origin
+                .verify_link(stream, state.as_ref(), &envelope)
+                .map_err(|error| quarantined(error.into()))?;
+            let evolved = evolve(state.take(), &envelope);
+            *state = Some(evolved.map_err(|error| quarantined(error.into()))?);
+            self.events_folded.fetch_add(1, Ordering::Relaxed);
+            blobs.push(envelope.blobs().clone());
+            Ok::<_, LedgerError>(())
+        })
+        .await?;
         let mut wanted: Vec<_> = blobs
             .iter()
             .flat_map(|blobs| blobs.values().map(|blob| blob.commitment))

@@ -1,6 +1,6 @@
 //! The journal: facts about the ledger itself, in a chain of their own.
 
-use super::{Owner, read_stream};
+use super::Owner;
 use crate::approval::{Actor, Channel};
 use crate::content::Blobs;
 use crate::digest::Digest;
@@ -9,6 +9,7 @@ use crate::error::LedgerError;
 use crate::event::{AttemptKind, AttemptRefused, ClockStepped, Event};
 use crate::id::{EventId, RunId, Version};
 use crate::run::Caller;
+use crate::store::pages::read_stream;
 use crate::store::{Batch, Expected};
 
 /// How far a clock may lag behind the log before that is noted.
@@ -89,11 +90,9 @@ impl Owner {
         let authority = self.authority();
         let (stream, store) = (authority.journal(), &self.parts.store);
         if !journal.loaded {
-            let mut envelopes = Vec::new();
-            read_stream(store, stream, Version::ZERO, &mut envelopes).await?;
-            journal.head = envelopes
-                .last()
-                .map(|last| (last.version(), last.digest(), last.header().id));
+            let records = read_stream(&**store, stream, Version::ZERO).await?;
+            let last = records.last().map(|last| &last.envelope);
+            journal.head = last.map(|last| (last.version(), last.digest(), last.header().id));
             journal.loaded = true;
         }
         let (version, prev, expected, cause) = match journal.head {

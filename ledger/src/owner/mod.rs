@@ -21,10 +21,10 @@ use crate::clock::{Clock, Stamps};
 use crate::content::{Contents, Texts};
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
-use crate::id::{Position, RunId, StreamId, Version};
+use crate::id::{Position, RunId, Version};
 use crate::judge::Judge;
-use crate::limits::PAGE_RECORDS_MAX;
 use crate::run::{Caller, Command, Origin, RunState};
+use crate::store::pages::read_stream;
 use crate::store::{EventStore, Stored};
 use crate::time::Timestamp;
 
@@ -72,15 +72,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Owner {
     pub(crate) async fn open(parts: Parts) -> Result<Self, LedgerError> {
         let ledger = first_record(&parts.store).await?.header().ledger;
-        let mut envelopes = Vec::new();
-        read_stream(
-            &parts.store,
-            ledger.authority(),
-            Version::ZERO,
-            &mut envelopes,
-        )
-        .await?;
-        let authority = fold_authority(&envelopes)?;
+        let records = read_stream(&*parts.store, ledger.authority(), Version::ZERO).await?;
+        let authority = fold_authority(records.iter().map(|record| &record.envelope))?;
         let size = parts.store.tail().await?.size;
         let last = Position::new(size.saturating_sub(1));
         let newest = match parts.store.read_all(last, 1).await?.pop() {
@@ -143,17 +136,10 @@ impl Owner {
         let Some(from) = known.version().next() else {
             return Ok(());
         };
-        let mut news = Vec::new();
-        read_stream(
-            &self.parts.store,
-            known.ledger().authority(),
-            from,
-            &mut news,
-        )
-        .await?;
+        let news = read_stream(&*self.parts.store, known.ledger().authority(), from).await?;
         let mut state = known;
-        for envelope in &news {
-            state = evolve_authority(Some(state), envelope)?;
+        for record in &news {
+            state = evolve_authority(Some(state), &record.envelope)?;
         }
         *lock(&self.authority) = state;
         Ok(())
@@ -203,24 +189,4 @@ async fn first_record(store: &Arc<dyn EventStore>) -> Result<Envelope, LedgerErr
     let first = store.read_all(Position::ZERO, 1).await?.pop();
     let missing = || LedgerError::Integrity(String::from("the store is empty"));
     Ok(first.ok_or_else(missing)?.parse()?.envelope)
-}
-
-/// Reads a stream from a version to its end.
-async fn read_stream(
-    store: &Arc<dyn EventStore>,
-    stream: StreamId,
-    mut from: Version,
-    into: &mut Vec<Envelope>,
-) -> Result<(), LedgerError> {
-    loop {
-        let page = store.read_run(stream, from, PAGE_RECORDS_MAX).await?;
-        let full = page.len() == PAGE_RECORDS_MAX;
-        for stored in page {
-            into.push(stored.parse()?.envelope);
-        }
-        match into.last().and_then(|last| last.version().next()) {
-            Some(next) if full => from = next,
-            Some(_) | None => return Ok(()),
-        }
-    }
 }

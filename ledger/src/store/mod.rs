@@ -38,6 +38,7 @@ mod check;
 pub mod conformance;
 pub mod head;
 pub mod memory;
+pub mod pages;
 pub mod seal;
 #[cfg(feature = "sled")]
 pub mod sled;

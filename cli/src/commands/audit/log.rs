@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use placet_ledger::approval::{Actor, By};
+use placet_ledger::approval::By;
 use placet_ledger::envelope::Recorded;
-use placet_ledger::event::{ApprovalGranted, Event};
+use placet_ledger::event::Event;
 use placet_ledger::id::{CallId, Name, StreamId};
 use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Row, row};
 
+use super::about::{About, Verdict};
 use crate::args::When;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
@@ -62,19 +63,6 @@ pub(crate) struct LogArgs {
     /// Write comma-separated values
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-}
-
-/// How a decision came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Verdict {
-    /// It was allowed.
-    Granted,
-    /// A person said no.
-    Denied,
-    /// Nobody answered in time.
-    Expired,
-    /// It was not even asked about.
-    Refused,
 }
 
 /// A tier that can be asked for.
@@ -173,10 +161,10 @@ fn cells(row: &Row, recorded: &Recorded) -> Vec<String> {
 
 /// What the log said so far about each call.
 #[derive(Debug, Default)]
-struct Calls(BTreeMap<(StreamId, CallId), About>);
+struct Calls(BTreeMap<(StreamId, CallId), Known>);
 
 #[derive(Debug, Default)]
-struct About {
+struct Known {
     tool: Option<Name>,
     tiers: Vec<DeclaredRisk>,
 }
@@ -184,50 +172,44 @@ struct About {
 impl Calls {
     fn learn(&mut self, recorded: &Recorded) {
         let stream = recorded.envelope.stream();
-        let (call, tier) = match recorded.envelope.event() {
-            Event::ModelReplied(replied) => {
-                for named in &replied.calls {
-                    let about = self.0.entry((stream, named.call)).or_default();
-                    about.tool.clone_from(&named.tool);
-                }
-                return;
+        let event = recorded.envelope.event();
+        if let Event::ModelReplied(replied) = event {
+            for named in &replied.calls {
+                let known = self.0.entry((stream, named.call)).or_default();
+                known.tool.clone_from(&named.tool);
             }
-            Event::CallProposed(proposed) => (proposed.call, proposed.risk),
-            Event::ApprovalRequested(asked) => (asked.call, asked.tier),
-            Event::ApprovalGranted(ApprovalGranted::Automatic(grant)) => (grant.call, grant.tier),
-            _ => return,
-        };
-        self.0.entry((stream, call)).or_default().tiers.push(tier);
+        }
+        if let (Some(call), Some(tier)) = (event.call(), About::of(event).tier) {
+            self.0.entry((stream, call)).or_default().tiers.push(tier);
+        }
     }
 
-    fn of(&self, recorded: &Recorded, call: Option<CallId>) -> Option<&About> {
-        self.0.get(&(recorded.envelope.stream(), call?))
+    fn of(&self, recorded: &Recorded) -> Option<&Known> {
+        let call = recorded.envelope.event().call()?;
+        self.0.get(&(recorded.envelope.stream(), call))
     }
 }
 
 fn meets(args: &LogArgs, recorded: &Recorded, calls: &Calls) -> bool {
     let event = recorded.envelope.event();
-    let row = row(recorded);
-    let about = calls.of(recorded, row.call);
-    let tool = about.and_then(|about| about.tool.as_ref());
+    let about = About::of(event);
+    let call = calls.of(recorded);
+    let tool = call.and_then(|call| call.tool.as_ref());
     let judged = |risk: Risk| {
-        let tiers = about
-            .map(|about| about.tiers.as_slice())
-            .unwrap_or_default();
+        let tiers = call.map(|call| call.tiers.as_slice()).unwrap_or_default();
         tiers.iter().any(|tier| tier_of(*tier) == risk)
     };
-    args.r#type
-        .as_deref()
-        .is_none_or(|wanted| wanted == event.name())
+    let name = args.r#type.as_deref();
+    name.is_none_or(|wanted| wanted == event.name())
         && args.tool.as_ref().is_none_or(|wanted| tool == Some(wanted))
         && args.risk.is_none_or(judged)
         && args
             .verdict
-            .is_none_or(|wanted| verdict(event) == Some(wanted))
+            .is_none_or(|wanted| about.verdict == Some(wanted))
         && args
             .approver
             .as_ref()
-            .is_none_or(|wanted| decided_by(event, &recorded.envelope.header().actor, wanted))
+            .is_none_or(|wanted| about.by.is_some_and(|by| is_by(by, wanted)))
 }
 
 const fn tier_of(tier: DeclaredRisk) -> Risk {
@@ -239,30 +221,7 @@ const fn tier_of(tier: DeclaredRisk) -> Risk {
     }
 }
 
-const fn verdict(event: &Event) -> Option<Verdict> {
-    match event {
-        Event::ApprovalGranted(_) => Some(Verdict::Granted),
-        Event::ApprovalDenied(_) => Some(Verdict::Denied),
-        Event::ApprovalExpired(_) => Some(Verdict::Expired),
-        Event::CallRefused(_) => Some(Verdict::Refused),
-        _ => None,
-    }
-}
-
-/// Whether somebody decided this; a decision without a `by` is that of whoever caused it.
-fn decided_by(event: &Event, actor: &Actor, wanted: &Name) -> bool {
-    let by = match event {
-        Event::ApprovalGranted(granted) => granted.by(),
-        Event::ApprovalDenied(denied) => &denied.by,
-        Event::ExecutionSettled(settled) => &settled.by,
-        Event::LimitsTightened(tightened) => &tightened.by,
-        Event::ToolsNarrowed(narrowed) => &narrowed.by,
-        Event::RunCancelRequested(cancelled) => &cancelled.by,
-        Event::RulesAdopted(_) => {
-            return matches!(actor, Actor::Person { name } if name == wanted);
-        }
-        _ => return false,
-    };
+fn is_by(by: &By, wanted: &Name) -> bool {
     match by {
         By::Person { principal, .. } => principal == wanted,
         By::Policy { rule } => rule == wanted,

@@ -1,5 +1,6 @@
 //! `placet audit`: look into the ledger, verify it, take evidence out of it.
 
+mod about;
 mod event_ref;
 mod export;
 mod log;

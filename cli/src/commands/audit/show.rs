@@ -7,10 +7,11 @@ use clap::Args;
 use placet_ledger::content::{Blob, Contents};
 use placet_ledger::digest::Digest;
 use placet_ledger::envelope::{Envelope, Recorded, ledger_genesis, stream_genesis};
-use placet_ledger::event::{ApprovalGranted, Event};
+use placet_ledger::event::Event;
 use placet_ledger::id::{CallId, Version};
 use placet_ledger::proposal::proposal_digest;
 
+use super::about::About;
 use super::event_ref::EventRef;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
@@ -79,45 +80,35 @@ async fn checks(reading: &Reading, recorded: &Recorded) -> Result<Vec<Check>, Co
         None => genesis(reading, envelope).await?,
     };
     let mut checks = vec![check("prev", envelope.header().prev, prev)];
-    if let Event::CallProposed(_) = envelope.event() {
-        let computed = proposal(envelope);
-        let holds = computed.is_some();
+    let event = envelope.event();
+    let mut computed = |what, computed: Option<Digest>| {
         checks.push(Check {
-            what: "proposal",
+            what,
             recorded: None,
             computed,
-            holds,
+            holds: computed.is_some(),
         });
+    };
+    if let Event::CallProposed(_) = event {
+        computed("proposal", proposal(envelope));
     }
-    if let Some((call, named)) = names_proposal(envelope.event()) {
-        let proposed = newest(&before, |event| match event {
-            Event::CallProposed(proposed) => proposed.call == call,
-            _ => false,
-        });
-        checks.push(check("proposal", named, proposed.and_then(proposal)));
+    if let Event::ApprovalRequested(_) = event {
+        computed("request", Some(envelope.digest()));
     }
-    if let Some((call, named)) = names_request(envelope.event()) {
-        let asked = newest(&before, |event| match event {
-            Event::ApprovalRequested(asked) => asked.call == call,
-            _ => false,
+    let about = About::of(event);
+    let mut names = about.proposal;
+    if let Some(named) = about.request {
+        let asked = newest(&before, event.call(), |event| {
+            matches!(event, Event::ApprovalRequested(_))
         });
         checks.push(check("request", named, asked.map(Envelope::digest)));
-        let of = asked.and_then(|asked| names_proposal(asked.event()));
-        if let Some((call, named)) = of {
-            let proposed = newest(&before, |event| match event {
-                Event::CallProposed(proposed) => proposed.call == call,
-                _ => false,
-            });
-            checks.push(check("proposal", named, proposed.and_then(proposal)));
-        }
+        names = asked.and_then(|asked| About::of(asked.event()).proposal);
     }
-    if let Event::ApprovalRequested(_) = envelope.event() {
-        checks.push(Check {
-            what: "request",
-            recorded: None,
-            computed: Some(envelope.digest()),
-            holds: true,
+    if let Some(named) = names {
+        let proposed = newest(&before, event.call(), |event| {
+            matches!(event, Event::CallProposed(_))
         });
+        checks.push(check("proposal", named, proposed.and_then(proposal)));
     }
     Ok(checks)
 }
@@ -131,11 +122,14 @@ fn check(what: &'static str, recorded: Digest, computed: Option<Digest>) -> Chec
     }
 }
 
-fn newest(before: &[Envelope], wanted: impl Fn(&Event) -> bool) -> Option<&Envelope> {
-    before
-        .iter()
-        .rev()
-        .find(|envelope| wanted(envelope.event()))
+/// The newest record of a kind about a call.
+fn newest(
+    before: &[Envelope],
+    call: Option<CallId>,
+    kind: impl Fn(&Event) -> bool,
+) -> Option<&Envelope> {
+    let mut newest = before.iter().rev();
+    newest.find(|envelope| kind(envelope.event()) && envelope.event().call() == call)
 }
 
 /// What a `call.proposed` comes to.
@@ -145,29 +139,6 @@ fn proposal(envelope: &Envelope) -> Option<Digest> {
     };
     let (ledger, run) = (envelope.header().ledger, envelope.stream().run());
     proposal_digest(ledger, run, body, envelope.blobs()).ok()
-}
-
-fn names_proposal(event: &Event) -> Option<(CallId, Digest)> {
-    match event {
-        Event::ApprovalRequested(asked) => Some((asked.call, asked.proposal)),
-        Event::ApprovalGranted(ApprovalGranted::Automatic(grant)) => {
-            Some((grant.call, grant.proposal))
-        }
-        Event::ExecutionStarted(started) => Some((started.call, started.proposal)),
-        Event::ExecutionRefused(refused) => Some((refused.call, refused.proposal)),
-        _ => None,
-    }
-}
-
-fn names_request(event: &Event) -> Option<(CallId, Digest)> {
-    match event {
-        Event::ApprovalGranted(ApprovalGranted::ByPerson(grant)) => {
-            Some((grant.call, grant.request))
-        }
-        Event::ApprovalDenied(denied) => Some((denied.call, denied.request)),
-        Event::ApprovalExpired(expired) => Some((expired.call, expired.request)),
-        _ => None,
-    }
 }
 
 /// What the first record of a stream follows.

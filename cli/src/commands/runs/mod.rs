@@ -12,11 +12,9 @@ mod verdicts;
 
 use clap::Subcommand;
 use placet_ledger::event::SegmentReason;
-use placet_ledger::id::{Position, RunId};
-use placet_ledger::limits::PAGE_RECORDS_MAX;
+use placet_ledger::id::RunId;
 use placet_ledger::policy::Attendance;
-use placet_ledger::store::EventStore;
-use placet_ledger::view::{Projection, RunList};
+use placet_ledger::store::pages::run_list;
 
 use crate::commands::run::Attend;
 use crate::error::CommandError;
@@ -55,33 +53,11 @@ pub(crate) fn dispatch(
     }
 }
 
-/// Every run of the log, folded.
-pub(crate) async fn run_list(store: &dyn EventStore) -> Result<RunList, CommandError> {
-    let mut runs = RunList::new();
-    let mut from = Position::ZERO;
-    loop {
-        let page = store
-            .read_all(from, PAGE_RECORDS_MAX)
-            .await
-            .map_err(damaged)?;
-        let full = page.len() == PAGE_RECORDS_MAX;
-        for stored in page {
-            from = Position::new(stored.position.get().saturating_add(1));
-            runs.apply(&stored.parse().map_err(damaged)?);
-        }
-        if !full {
-            return Ok(runs);
-        }
-    }
-}
-
-fn damaged(error: placet_ledger::store::ReadError) -> CommandError {
-    placet_ledger::error::LedgerError::from(error).into()
-}
-
 /// The run whose id begins with these digits.
 pub(crate) fn find(wiring: &Wiring<'_>, open: &Open, prefix: &str) -> Result<RunId, CommandError> {
-    let runs = wiring.block_on(run_list(&**open.ledger.store()))?;
+    let runs = wiring
+        .block_on(run_list(&**open.ledger.store()))
+        .map_err(reading::damaged)?;
     Ok(runs.find(prefix)?.run())
 }
 
@@ -115,7 +91,9 @@ pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result
     let prefix = if report.pending.is_empty() {
         report.run.clone()
     } else {
-        let runs = wiring.block_on(run_list(&**open.ledger.store()))?;
+        let runs = wiring
+            .block_on(run_list(&**open.ledger.store()))
+            .map_err(reading::damaged)?;
         runs.shortest_prefix(run)
     };
     let look = reading::look(wiring);

@@ -5,15 +5,18 @@ use std::sync::Arc;
 use clap::Args;
 use placet_engine::policy::Gate;
 use placet_engine::replay::{Recording, ReplayError, replay};
+use placet_ledger::content::Contents;
+use placet_ledger::envelope::Envelope;
 use placet_ledger::event::Outcome;
 use placet_ledger::id::{StreamId, Version};
-use placet_ledger::limits::PAGE_RECORDS_MAX;
 use placet_ledger::store::EventStore;
+use placet_ledger::store::pages::read_stream;
 use serde_json::json;
 
 use crate::commands::runs::find;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
+use crate::reading;
 use crate::wiring::Wiring;
 
 /// Drive a run again from its record; exit 6 and the first divergence if it differs
@@ -74,32 +77,24 @@ pub(crate) fn run(args: &ReplayArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
 async fn stream(
     store: &dyn EventStore,
     stream: StreamId,
-    contents: &mut placet_ledger::content::Contents,
-) -> Result<Vec<placet_ledger::envelope::Envelope>, CommandError> {
-    let failed = |error| CommandError::from(placet_ledger::error::LedgerError::from(error));
-    let mut records = Vec::new();
-    let mut from = Version::ZERO;
-    loop {
-        let page = store
-            .read_run(stream, from, PAGE_RECORDS_MAX)
-            .await
-            .map_err(failed)?;
-        let full = page.len() == PAGE_RECORDS_MAX;
-        for stored in page {
-            let envelope = stored.parse().map_err(failed)?.envelope;
-            let wanted: Vec<_> = envelope
-                .blobs()
-                .values()
-                .map(|blob| blob.commitment)
-                .collect();
-            if !wanted.is_empty() {
-                contents.extend(store.content(stream, &wanted).await.map_err(failed)?);
-            }
-            records.push(envelope);
-        }
-        match records.last().and_then(|last| last.version().next()) {
-            Some(next) if full => from = next,
-            Some(_) | None => return Ok(records),
+    contents: &mut Contents,
+) -> Result<Vec<Envelope>, CommandError> {
+    let read = read_stream(store, stream, Version::ZERO).await;
+    let records: Vec<_> = read
+        .map_err(reading::damaged)?
+        .into_iter()
+        .map(|record| record.envelope)
+        .collect();
+    for record in &records {
+        let wanted: Vec<_> = record
+            .blobs()
+            .values()
+            .map(|blob| blob.commitment)
+            .collect();
+        if !wanted.is_empty() {
+            let opened = store.content(stream, &wanted).await;
+            contents.extend(opened.map_err(reading::damaged)?);
         }
     }
+    Ok(records)
 }

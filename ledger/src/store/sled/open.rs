@@ -94,7 +94,10 @@ pub enum OpenError {
 
 impl From<ReadError> for OpenError {
     fn from(error: ReadError) -> Self {
-        Self::Damaged(chain(&error))
+        match error {
+            ReadError::Damaged { detail, .. } => Self::Damaged(detail),
+            other @ (ReadError::NoContent(_) | ReadError::Io(_)) => Self::Damaged(chain(&other)),
+        }
     }
 }
 
@@ -172,20 +175,26 @@ pub(super) fn open_copy(home: &Path, head_dir: &Path, scratch: &Path) -> Result<
         }
         other => other.map_err(failed("opening the store"))?,
     };
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let pid = folder::read_owner(home);
-            return Err(OpenError::InUse { pid });
-        }
-        Err(TryLockError::Error(error)) => return Err(failed("locking the store")(error)),
-    }
+    lock(home, &file)?;
     folder::copy(&folder::sled(home), &folder::sled(scratch))
         .map_err(failed("copying the store"))?;
     // Held until everything was looked at: nobody may append meanwhile.
     let opened = look(home, open_rows(scratch)?, head_dir);
     drop(file);
     opened
+}
+
+/// Locks sled's file as sled does, once whoever had it has let it go.
+fn lock(home: &Path, file: &File) -> Result<(), OpenError> {
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => thread::park_timeout(LOCK_PAUSE),
+            Err(TryLockError::Error(error)) => return Err(failed("locking the store")(error)),
+        }
+    }
+    let pid = folder::read_owner(home);
+    Err(OpenError::InUse { pid })
 }
 
 /// What the absence of sled's file means.

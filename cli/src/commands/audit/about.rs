@@ -1,0 +1,94 @@
+//! What a record says about a decision: who, how it came out, on what it rests.
+
+use clap::ValueEnum;
+use placet_ledger::approval::By;
+use placet_ledger::digest::Digest;
+use placet_ledger::event::{ApprovalGranted, Event};
+use placet_ledger::risk::DeclaredRisk;
+
+/// How a decision came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Verdict {
+    /// It was allowed.
+    Granted,
+    /// A person said no.
+    Denied,
+    /// Nobody answered in time.
+    Expired,
+    /// It was not even asked about.
+    Refused,
+}
+
+/// What a record says about a decision.
+#[derive(Debug, Default)]
+pub(super) struct About<'a> {
+    /// Who decided.
+    pub(super) by: Option<&'a By>,
+    /// The tier of its call, declared or judged.
+    pub(super) tier: Option<DeclaredRisk>,
+    /// The proposal on which it rests.
+    pub(super) proposal: Option<Digest>,
+    /// The request on which it rests.
+    pub(super) request: Option<Digest>,
+    /// How it came out.
+    pub(super) verdict: Option<Verdict>,
+}
+
+impl<'a> About<'a> {
+    /// What an event says.
+    pub(super) fn of(event: &'a Event) -> Self {
+        let mut about = Self::default();
+        match event {
+            Event::CallProposed(proposed) => about.tier = Some(proposed.risk),
+            Event::CallRefused(_) => about.verdict = Some(Verdict::Refused),
+            Event::ApprovalRequested(asked) => {
+                about.tier = Some(asked.tier);
+                about.proposal = Some(asked.proposal);
+            }
+            Event::ApprovalGranted(granted) => {
+                about.by = Some(granted.by());
+                about.verdict = Some(Verdict::Granted);
+                match granted {
+                    ApprovalGranted::Automatic(grant) => {
+                        about.tier = Some(grant.tier);
+                        about.proposal = Some(grant.proposal);
+                    }
+                    ApprovalGranted::ByPerson(grant) => about.request = Some(grant.request),
+                }
+            }
+            Event::ApprovalDenied(denied) => {
+                about.by = Some(&denied.by);
+                about.request = Some(denied.request);
+                about.verdict = Some(Verdict::Denied);
+            }
+            Event::ApprovalExpired(expired) => {
+                about.request = Some(expired.request);
+                about.verdict = Some(Verdict::Expired);
+            }
+            Event::ExecutionStarted(started) => about.proposal = Some(started.proposal),
+            Event::ExecutionRefused(refused) => about.proposal = Some(refused.proposal),
+            Event::ExecutionSettled(settled) => about.by = Some(&settled.by),
+            Event::LimitsTightened(tightened) => about.by = Some(&tightened.by),
+            Event::ToolsNarrowed(narrowed) => about.by = Some(&narrowed.by),
+            Event::RunCancelRequested(cancelled) => about.by = Some(&cancelled.by),
+            Event::RunStarted(_)
+            | Event::SegmentStarted(_)
+            | Event::SegmentEnded(_)
+            | Event::ModelCalled(_)
+            | Event::ModelReplied(_)
+            | Event::ModelFailed(_)
+            | Event::ExecutionSucceeded(_)
+            | Event::ExecutionFailed(_)
+            | Event::ExecutionStale(_)
+            | Event::ExecutionInterrupted(_)
+            | Event::ExecutionInDoubt(_)
+            | Event::RunParked(_)
+            | Event::RunFinished(_)
+            | Event::LedgerCreated(_)
+            | Event::RulesAdopted(_)
+            | Event::ClockStepped(_)
+            | Event::AttemptRefused(_) => {}
+        }
+        about
+    }
+}

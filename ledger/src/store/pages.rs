@@ -1,0 +1,80 @@
+//! Reading a stream or the whole log page by page, for those who want all of it.
+
+use super::{EventStore, ReadError, Stored};
+use crate::envelope::Recorded;
+use crate::id::{Position, StreamId, Version};
+use crate::limits::PAGE_RECORDS_MAX;
+use crate::view::{Projection, RunList};
+
+/// Hands over every record of a stream from a version on, in order.
+pub async fn each_of_stream<E: From<ReadError>>(
+    store: &dyn EventStore,
+    stream: StreamId,
+    from: Version,
+    mut take: impl FnMut(Recorded) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut next = Some(from);
+    while let Some(from) = next {
+        let page = store.read_run(stream, from, PAGE_RECORDS_MAX).await?;
+        let full = page.len() == PAGE_RECORDS_MAX;
+        next = None;
+        for stored in page {
+            let recorded = stored.parse()?;
+            next = recorded.envelope.version().next().filter(|_| full);
+            take(recorded)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every record of a stream, in order.
+pub async fn read_stream(
+    store: &dyn EventStore,
+    stream: StreamId,
+    from: Version,
+) -> Result<Vec<Recorded>, ReadError> {
+    let mut records = Vec::new();
+    each_of_stream(store, stream, from, |recorded| {
+        records.push(recorded);
+        Ok::<_, ReadError>(())
+    })
+    .await?;
+    Ok(records)
+}
+
+/// Hands over every record of the log from a position on, in order, until one is not wanted.
+pub async fn each_of_log(
+    store: &dyn EventStore,
+    from: Position,
+    mut take: impl FnMut(Recorded) -> bool,
+) -> Result<(), ReadError> {
+    let mut from = from;
+    loop {
+        let page = store.read_all(from, PAGE_RECORDS_MAX).await?;
+        let full = page.len() == PAGE_RECORDS_MAX;
+        for stored in page {
+            from = after(&stored);
+            if !take(stored.parse()?) {
+                return Ok(());
+            }
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}
+
+fn after(stored: &Stored) -> Position {
+    Position::new(stored.position.get().saturating_add(1))
+}
+
+/// Every run of the log, folded.
+pub async fn run_list(store: &dyn EventStore) -> Result<RunList, ReadError> {
+    let mut runs = RunList::new();
+    each_of_log(store, Position::ZERO, |recorded| {
+        runs.apply(&recorded);
+        true
+    })
+    .await?;
+    Ok(runs)
+}
