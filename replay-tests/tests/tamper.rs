@@ -176,6 +176,23 @@ async fn swapped_rows_are_named_at_the_first_of_them() {
 }
 
 #[tokio::test]
+async fn rows_that_lie_under_the_keys_of_others_are_named_with_their_stream() {
+    let whole = whole().await;
+    for at in 0..whole.rows.len() {
+        let Some(next) = whole.next(at) else { continue };
+        let mut rows = whole.rows.clone();
+        (rows[at].version, rows[next].version) = (rows[next].version, rows[at].version);
+        let report = whole.verify(rows).await;
+        assert_eq!(first(&report), (None, FindingKind::StreamDiffers), "{at}");
+        assert_eq!(
+            report.findings[0].place.run,
+            Some(whole.rows[at].stream),
+            "{at}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_row_of_another_run_or_another_ledger_is_named_where_it_was_put() {
     let whole = whole().await;
     let runs: Vec<usize> = (2..whole.rows.len()).collect();

@@ -11,7 +11,7 @@ use placet_ledger::containment::Containment;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::{FailureKind, ModelFailure, RefusalKind, Settlement};
 use placet_ledger::id::{CallId, Name};
-use placet_ledger::limits::PENDING_CALLS_MAX;
+use placet_ledger::limits::{CONTENT_BYTES_MAX, PENDING_CALLS_MAX};
 use placet_ledger::permit::Permit;
 use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::{Act, Brief, EffectHandler};
 use crate::context::Provider;
-use crate::model::{Model, ModelError, Reply, Request, ToolInfo};
+use crate::model::{Model, ModelError, Reply, ReplyCall, Request, ToolInfo};
 use crate::nearest::nearest;
 use crate::record::ScopeTool;
 use crate::tool::registry::{Lookup, Registered, Registry};
@@ -254,8 +254,26 @@ async fn timeout<T>(limit_ms: u64, work: impl Future<Output = T>) -> Option<T> {
         .ok()
 }
 
-fn result_text(result: Text) -> Texts {
+/// A result as it is recorded: what is larger than a content may be is cut, and says so. The effect
+/// has happened by then, and its outcome must not be lost.
+fn result_text(mut result: Text) -> Texts {
+    if !fits(&result.bytes) {
+        let note = "\n(cut: the result was larger than 16 MiB)";
+        let mut kept = CONTENT_BYTES_MAX.saturating_sub(note.len());
+        // Not in the middle of a character.
+        let continues = |byte: &u8| byte & 0xc0 == 0x80;
+        while kept > 0 && result.bytes.get(kept).is_some_and(continues) {
+            kept = kept.saturating_sub(1);
+        }
+        result.bytes.truncate(kept);
+        result.bytes.extend_from_slice(note.as_bytes());
+    }
     Texts::from([(String::from("result"), result)])
+}
+
+/// Whether a content can hold it.
+fn fits(bytes: &[u8]) -> bool {
+    bytes.len() <= CONTENT_BYTES_MAX
 }
 
 fn refuse(call: CallId, kind: RefusalKind, detail: String) -> Act {
@@ -295,6 +313,11 @@ fn proposal(
             texts.insert(String::from("preview"), Text::diff(preview.clone()));
         }
     }
+    if !texts.values().all(|text| fits(&text.bytes)) {
+        let detail = "with all that it is shown by, the call is larger than 16 MiB: send less at \
+                      once";
+        return refuse(call, RefusalKind::BadArguments, detail.to_owned());
+    }
     let command = Command::Propose(Proposal {
         call,
         containment: Containment::InProcess,
@@ -320,6 +343,14 @@ fn model_failed(error: ModelError) -> Act {
 
 /// The reply as it is recorded: our own ids for its calls, the provider's beside them.
 fn replied(mut reply: Reply, tools: &[ScopeTool], next_call: CallId) -> Act {
+    let within = |call: &ReplyCall| fits(&call.arguments);
+    if !fits(reply.text.as_bytes()) || !reply.calls.iter().all(within) {
+        return model_failed(ModelError {
+            kind: ModelFailure::Provider,
+            detail: String::from("a text or a call of the reply is larger than 16 MiB"),
+            used: Some(reply.used),
+        });
+    }
     let mut provider = Provider::default();
     if reply.calls.len() > PENDING_CALLS_MAX {
         provider.over = Some(reply.calls.len().saturating_sub(PENDING_CALLS_MAX));

@@ -19,10 +19,12 @@ pub use report::{
 use std::collections::BTreeMap;
 
 use crate::content::{Commitment, Content};
+use crate::digest::{Purpose, digest};
 use crate::export::{Export, ExportError, ExportedContent, Header, read_export};
-use crate::id::{Position, StreamId};
+use crate::id::{Position, StreamId, Version};
 use crate::judge::Judge;
 use crate::limits::PAGE_RECORDS_MAX;
+use crate::merkle::Frontier;
 use crate::store::{EventStore, ReadError, Stored, Tail, chain};
 use contents::{Wanted, batches};
 use report::Findings;
@@ -71,7 +73,57 @@ pub async fn verify(
     if let Some(head) = head {
         compare_head(&mut walk, head);
     }
+    // Where the log is damaged, so are its streams: nothing new would be said.
+    if walk.findings.is_empty() {
+        for (stream, tree) in walk.streams() {
+            compare_stream(store, &mut walk, stream, &tree).await;
+        }
+    }
     report(walk, head)
+}
+
+/// Whether a stream that is read by itself, as whoever drives a run does, is that of the log.
+async fn compare_stream(
+    store: &dyn EventStore,
+    walk: &mut Walk<'_>,
+    stream: StreamId,
+    tree: &Frontier,
+) {
+    let mut found = Frontier::new();
+    let why = loop {
+        let left = tree.size().saturating_sub(found.size());
+        let limit =
+            usize::try_from(left).map_or(PAGE_RECORDS_MAX, |left| left.min(PAGE_RECORDS_MAX));
+        if limit == 0 {
+            break None;
+        }
+        let Ok(from) = u32::try_from(found.size()).map(Version::new) else {
+            break Some(String::from("it has more records than a stream can have"));
+        };
+        match store.read_run(stream, from, limit).await {
+            Ok(page) if page.is_empty() => {
+                let (here, there) = (found.size(), tree.size());
+                break Some(format!(
+                    "by itself it has {here} records, in the log {there}"
+                ));
+            }
+            Ok(page) => {
+                for stored in page {
+                    found.push(&digest(Purpose::Event, &stored.bytes));
+                }
+            }
+            Err(error) => break Some(chain(&error)),
+        }
+    };
+    let differs = || String::from("by itself it has other records than in the log");
+    if let Some(detail) = why.or_else(|| (found != *tree).then(differs)) {
+        let run = Some(stream);
+        let place = Place {
+            run,
+            ..Place::default()
+        };
+        walk.findings.add(place, FindingKind::StreamDiffers, detail);
+    }
 }
 
 /// A page, or where it cannot be read its first record alone: one bad record hides no others.

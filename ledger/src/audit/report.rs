@@ -37,6 +37,8 @@ pub enum FindingKind {
     ContentDiffers,
     /// An export brings a content that no record names.
     ContentUnnamed,
+    /// Read by its stream alone, the store has other records than in its log.
+    StreamDiffers,
     /// There are fewer records than the store says.
     StoreShort,
     /// The tree over the records has another root than the store, or the export, says.
@@ -51,7 +53,7 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// Every kind.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::RecordUnreadable,
         Self::PositionGap,
         Self::RecordMalformed,
@@ -63,6 +65,7 @@ impl FindingKind {
         Self::ContentMissing,
         Self::ContentDiffers,
         Self::ContentUnnamed,
+        Self::StreamDiffers,
         Self::StoreShort,
         Self::RootDiffers,
         Self::HeadAhead,
@@ -84,6 +87,7 @@ impl FindingKind {
             Self::ContentMissing => "content_missing",
             Self::ContentDiffers => "content_differs",
             Self::ContentUnnamed => "content_unnamed",
+            Self::StreamDiffers => "stream_differs",
             Self::StoreShort => "store_short",
             Self::RootDiffers => "root_differs",
             Self::HeadAhead => "head_ahead",
@@ -206,6 +210,11 @@ pub(super) struct Findings {
 }
 
 impl Findings {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
     /// Adds one; where it can be amended later, says where it is.
     pub(super) fn add(
         &mut self,

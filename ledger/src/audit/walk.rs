@@ -42,6 +42,8 @@ struct Chain {
     digest: Digest,
     /// The finding that blames the record before this one for the link between the two.
     suspect: Option<usize>,
+    /// The tree over the records of this stream alone.
+    tree: Frontier,
     broken: bool,
     state: Option<RunState>,
     /// Whether the run has ended; its state is let go of then, since nothing can follow.
@@ -112,6 +114,12 @@ impl<'a> Walk<'a> {
     /// The root at the size of the head, if all up to there were read.
     pub(super) fn root_at_head(&self) -> Option<Root> {
         self.root_at_head
+    }
+
+    /// Every stream, with the tree over its records.
+    pub(super) fn streams(&self) -> Vec<(StreamId, Frontier)> {
+        let tree = |(stream, chain): (&StreamId, &Chain)| (*stream, chain.tree.clone());
+        self.streams.iter().map(tree).collect()
     }
 
     /// Whether every run has ended; none where a run broke, so that nobody knows.
@@ -226,6 +234,7 @@ impl<'a> Walk<'a> {
         chain.place = place;
         chain.version = header.version;
         chain.digest = envelope.digest();
+        chain.tree.push(&chain.digest);
         self.streams.insert(header.stream, chain);
         if let Event::LedgerCreated(created) = envelope.event() {
             self.journal.get_or_insert(created.journal);
@@ -382,6 +391,7 @@ impl Chain {
             version: envelope.version(),
             digest: envelope.digest(),
             suspect: None,
+            tree: Frontier::new(),
             broken: false,
             state: None,
             ended: false,
