@@ -1,6 +1,8 @@
 //! `kill -9` at a hundred moments of a real run, each the n-th time that some thread enters some
-//! system call: not one depends on how fast the machine is. Windows W1, W2, W18, W20 to W22, W26 and
-//! W31 of the event format's table are among them, with real files.
+//! system call: not one depends on how fast the machine is.
+//!
+//! Windows W1, W2, W18, W20 to W22, W26 and W31 of the event format's table are among them, with
+//! real files; where an approver is killed, W14 and W15.
 
 use std::collections::BTreeMap;
 use std::fs;
