@@ -190,3 +190,61 @@ fn an_export_that_is_not_there_is_named() {
     -- exit 1 --
     ");
 }
+
+/// A call of the script: its tool and its arguments as they are.
+fn script_of(tool: &str, arguments: &str) -> String {
+    format!(
+        "[[turn]]\ncalls = [{{ id = 'p1', tool = '{tool}', args_json = '{arguments}' }}]\n\
+         [[turn]]\ntext = 'Done.'\n"
+    )
+}
+
+/// A run of that script, to its end; what it said.
+fn run_to_its_end(world: &World, options: &[&str]) -> (u8, serde_json::Value) {
+    let args = ["--json", "run", "--model", "script:tidy.toml"];
+    let args = [&args[..], &["--workspace", "ws", "--park", "go"], options].concat();
+    let done = world.call(&args);
+    let report = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(world.call(&["audit", "verify"]).code, 0);
+    (done.code, report)
+}
+
+#[test]
+fn a_reply_too_large_to_be_recorded_ends_the_run() {
+    let most = placet_ledger::limits::CONTENT_BYTES_MAX;
+    let arguments = format!("{{\"path\":\"{}\"}}", "x".repeat(most));
+    for script in [
+        script_of("ls", &arguments),
+        script_of(&"x".repeat(most), "{}"),
+        format!("[[turn]]\ntext = '{}'", "x".repeat(most + 1)),
+    ] {
+        let (code, report) = run_to_its_end(&World::with_script(&script), &[]);
+        assert_eq!((code, &report["outcome"]), (1, &"failed".into()));
+        let said = report["error"].as_str().unwrap();
+        assert!(said.contains("too large to be recorded"), "{said}");
+    }
+    let script = format!("[[turn]]\nerror = '{}'", "x".repeat(most + 1));
+    let (code, report) = run_to_its_end(&World::with_script(&script), &[]);
+    assert_eq!((code, &report["outcome"]), (1, &"failed".into()));
+    assert!(report["error"].as_str().unwrap().ends_with(" bytes)"));
+}
+
+#[test]
+fn a_proposal_too_large_to_be_recorded_is_refused() {
+    let edit = r#"{"path":"notes.txt","old_text":"A","new_text":"B"}"#;
+    let world = World::with_script(&script_of("edit_file", edit));
+    // Each line break has two bytes where it is written as JSON.
+    let lines = "\n".repeat(placet_ledger::limits::CONTENT_BYTES_MAX / 2);
+    std::fs::write(world.path("ws/notes.txt"), format!("A{lines}")).unwrap();
+    let (code, report) = run_to_its_end(&world, &[]);
+    assert_eq!((code, &report["outcome"]), (0, &"completed".into()));
+    assert_eq!(report["declined"][0]["why"], "bad_arguments");
+}
+
+#[test]
+fn a_provider_may_claim_more_tokens_than_a_record_can_hold() {
+    let most = i64::MAX;
+    let script = format!("[[turn]]\ntext = 'a'\nusage = {{ input = {most}, output = 1 }}");
+    let (code, report) = run_to_its_end(&World::with_script(&script), &[]);
+    assert_eq!((code, &report["outcome"]), (0, &"completed".into()));
+}

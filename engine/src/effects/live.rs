@@ -11,7 +11,7 @@ use placet_ledger::containment::Containment;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::{FailureKind, ModelFailure, RefusalKind, Settlement};
 use placet_ledger::id::{CallId, Name};
-use placet_ledger::limits::PENDING_CALLS_MAX;
+use placet_ledger::limits::{CONTENT_BYTES_MAX, INTEGER_MAX, PENDING_CALLS_MAX};
 use placet_ledger::permit::Permit;
 use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
@@ -31,6 +31,9 @@ const BYTES_PER_TOKEN: u64 = 4;
 
 /// Tokens set aside for a reply: what replies rarely pass; the true number is settled after it.
 const OUTPUT_TOKENS_RESERVED: u64 = 400;
+
+/// Bytes of what a provider says about a failure: more tells a reader nothing.
+const DETAIL_BYTES_MAX: usize = 64 * 1024;
 
 /// Performs effects for real.
 pub struct LiveHandler {
@@ -295,6 +298,10 @@ fn proposal(
             texts.insert(String::from("preview"), Text::diff(preview.clone()));
         }
     }
+    if let Some(what) = too_large(&texts) {
+        let detail = format!("The proposal is {what}.");
+        return refuse(call, RefusalKind::BadArguments, detail);
+    }
     let command = Command::Propose(Proposal {
         call,
         containment: Containment::InProcess,
@@ -310,11 +317,35 @@ fn proposal(
 fn model_failed(error: ModelError) -> Act {
     let command = Command::RecordModelFailure {
         kind: error.kind,
-        used: error.used,
+        used: error.used.map(countable),
     };
+    let mut detail = error.detail;
+    let bytes = detail.len();
+    if bytes > DETAIL_BYTES_MAX {
+        detail.truncate(detail.floor_char_boundary(DETAIL_BYTES_MAX));
+        detail = format!("{detail} (+{} bytes)", bytes.saturating_sub(detail.len()));
+    }
     Act {
         command,
-        texts: Texts::from([(String::from("detail"), Text::plain(error.detail))]),
+        texts: Texts::from([(String::from("detail"), Text::plain(detail))]),
+    }
+}
+
+/// What is wrong with texts of which one is larger than any content may be. Recording them would
+/// fail, and fail again each time the run is taken up.
+fn too_large(texts: &Texts) -> Option<String> {
+    let largest = texts.values().map(|text| text.bytes.len()).max()?;
+    (largest > CONTENT_BYTES_MAX).then(|| {
+        format!("too large to be recorded: {largest} bytes, of at most {CONTENT_BYTES_MAX}")
+    })
+}
+
+/// What a record can hold of a number of tokens, however many a provider claims.
+fn countable(used: Tokens) -> Tokens {
+    let most = INTEGER_MAX.unsigned_abs();
+    Tokens {
+        input: used.input.min(most),
+        output: used.output.min(most),
     }
 }
 
@@ -351,6 +382,13 @@ fn replied(mut reply: Reply, tools: &[ScopeTool], next_call: CallId) -> Act {
     if !reply.text.is_empty() {
         texts.insert(String::from("reply"), Text::plain(reply.text));
     }
+    if let Some(what) = too_large(&texts) {
+        return model_failed(ModelError {
+            kind: ModelFailure::Provider,
+            detail: format!("a part of the reply is {what}"),
+            used: Some(reply.used),
+        });
+    }
     let Reply {
         cost_usd,
         stop,
@@ -362,7 +400,7 @@ fn replied(mut reply: Reply, tools: &[ScopeTool], next_call: CallId) -> Act {
             calls,
             cost_usd,
             stop,
-            used,
+            used: countable(used),
         },
         texts,
     }
