@@ -248,3 +248,54 @@ fn a_provider_may_claim_more_tokens_than_a_record_can_hold() {
     let (code, report) = run_to_its_end(&World::with_script(&script), &[]);
     assert_eq!((code, &report["outcome"]), (0, &"completed".into()));
 }
+
+#[test]
+fn a_part_of_an_input_is_never_taken_for_all_of_it() {
+    let mut world = World::parked();
+    world.stdin = vec![b'x'; placet_ledger::limits::CONTENT_BYTES_MAX + 1];
+    insta::assert_snapshot!(world.show(&["run", "--model", "script:tidy.toml", "-"]), @r"
+    -- stderr --
+    nobody is asked: calls that need an approval are declined (--park waits)
+    error: the prompt has more than 16777216 bytes
+    -- exit 64 --
+    ");
+    let answer = ["runs", "answer", world.run(), "--file", "-"];
+    insta::assert_snapshot!(world.show(&answer), @r"
+    -- stderr --
+    error: the answers have more than 1048576 bytes
+    -- exit 64 --
+    ");
+}
+
+#[test]
+fn a_number_that_no_record_can_hold_is_named() {
+    let world = World::new();
+    for option in [
+        &["--max-tokens", "9007199254740992"][..],
+        &["--max-iterations", "18446744073709551615"],
+        &["--max-duration", "1000000y"],
+        &["--park-expiry", "1000000y"],
+    ] {
+        let args = [
+            &[
+                "run",
+                "--model",
+                "script:tidy.toml",
+                "--workspace",
+                "ws",
+                "go",
+            ],
+            option,
+        ]
+        .concat();
+        assert_eq!(world.call(&args).code, 64, "{option:?}");
+    }
+    assert!(!world.path("data").exists());
+    insta::assert_snapshot!(world.show(&["run", "--max-tokens", "9007199254740992", "go"]), @r"
+    -- stderr --
+    error: invalid value '9007199254740992' for '--max-tokens <N>': expected a whole number of at most 9007199254740991
+
+    For more information, try '--help'.
+    -- exit 64 --
+    ");
+}
