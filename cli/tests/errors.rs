@@ -299,3 +299,50 @@ fn a_number_that_no_record_can_hold_is_named() {
     -- exit 64 --
     ");
 }
+
+#[test]
+fn a_variable_that_names_the_home_is_not_passed_over() {
+    let mut world = World::parked();
+    world.env_not_utf8.insert(String::from("PLACET_HOME"));
+    insta::assert_snapshot!(world.show(&["runs", "list"]), @r"
+    -- stderr --
+    error: the environment variable PLACET_HOME is not UTF-8
+      hint: name a folder whose path is UTF-8
+    -- exit 64 --
+    ");
+}
+
+#[test]
+fn what_is_no_folder_is_no_place_for_a_home() {
+    let world = World::new();
+    let run = [
+        "run",
+        "--model",
+        "script:tidy.toml",
+        "--workspace",
+        "ws",
+        "--park",
+        "go",
+    ];
+    let run = |home| [&["--home", home], &run[..]].concat();
+    std::fs::write(world.path("file"), "").unwrap();
+    std::os::unix::fs::symlink("nowhere", world.path("link")).unwrap();
+    insta::assert_snapshot!(world.show(&run("file")), @r"
+    -- stderr --
+    error: what lies at <dir>/file is no ledger, or only a part of one
+      hint: name another place with --home DIR
+    -- exit 6 --
+    ");
+    insta::assert_snapshot!(world.show(&run("link")), @r"
+    -- stderr --
+    error: what lies at <dir>/link is no ledger, or only a part of one
+      hint: name another place with --home DIR
+    -- exit 6 --
+    ");
+    insta::assert_snapshot!(world.show(&["--home", "file", "runs", "list"]), @r"
+    -- stderr --
+    error: what lies at <dir>/file is no ledger, or only a part of one
+      hint: name another place with --home DIR
+    -- exit 6 --
+    ");
+}
