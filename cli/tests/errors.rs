@@ -346,3 +346,15 @@ fn what_is_no_folder_is_no_place_for_a_home() {
     -- exit 6 --
     ");
 }
+
+#[test]
+fn an_answer_is_said_to_be_recorded_where_the_run_cannot_go_on() {
+    let world = World::parked();
+    std::fs::rename(world.path("ws"), world.path("elsewhere")).unwrap();
+    let answered = world.call(&["runs", "approve", world.run()]);
+    assert_eq!(answered.code, 3, "{}", answered.stderr);
+    let said = "hint: the answer is recorded; placet runs resume RUN goes on with it";
+    assert!(answered.stderr.contains(said), "{}", answered.stderr);
+    std::fs::rename(world.path("elsewhere"), world.path("ws")).unwrap();
+    assert_eq!(world.call(&["runs", "resume", world.run()]).code, 0);
+}
