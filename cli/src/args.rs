@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
+use placet_ledger::limits::INTEGER_MAX;
 use placet_ledger::time::Timestamp;
 
 /// When to use colour.
@@ -47,7 +48,23 @@ pub(crate) fn duration_ms(text: &str) -> Result<u64, String> {
     let example = "expected a duration such as 90s, 10m, 24h or 7d";
     let duration: Duration =
         humantime::parse_duration(text).map_err(|error| format!("{example}: {error}"))?;
-    u64::try_from(duration.as_millis()).map_err(|_| example.to_owned())
+    u64::try_from(duration.as_millis())
+        .ok()
+        .filter(|ms| recordable(*ms))
+        .ok_or_else(|| format!("{example}, and not as long as that"))
+}
+
+/// How many of something, as far as a record can hold it.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let most = INTEGER_MAX;
+    text.parse()
+        .ok()
+        .filter(|number| recordable(*number))
+        .ok_or_else(|| format!("expected a whole number of at most {most}"))
+}
+
+fn recordable(number: u64) -> bool {
+    number <= INTEGER_MAX.unsigned_abs()
 }
 
 /// A point in time as people write it.

@@ -207,6 +207,9 @@ impl From<OpenError> for CommandError {
                 .hint("placet run makes a ledger; --home or PLACET_HOME names another one"),
             OpenError::InUse { .. } => Self::new(Kind::Conflict, error)
                 .hint("one process at a time holds a ledger; try again when it is done"),
+            OpenError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+                Self::new(Kind::Failed, error).hint("make room on disk, then try again")
+            }
             OpenError::Exists(_) | OpenError::Io { .. } => Self::new(Kind::Failed, error),
             OpenError::Damaged(_)
             | OpenError::HeadMissing

@@ -37,6 +37,12 @@ pub(crate) struct NewKeys {
 impl Home {
     /// Finds the home from options and environment; it need not exist.
     pub(crate) fn locate(global: &GlobalArgs, io: &Io) -> Result<Self, CommandError> {
+        // One that is passed over would lead to another ledger than was meant.
+        let read = ["PLACET_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "HOME"];
+        if let Some(name) = read.iter().find(|name| io.env_not_utf8.contains(**name)) {
+            let what = format!("the environment variable {name} is not UTF-8");
+            return Err(CommandError::usage(what).hint("name a folder whose path is UTF-8"));
+        }
         let under = |xdg: &str, rest: &str| -> Option<PathBuf> {
             let home = || io.var("HOME").map(|home| Path::new(home).join(rest));
             io.var(xdg)
@@ -56,7 +62,10 @@ impl Home {
                 false,
             ),
         };
-        let state = under("XDG_STATE_HOME", ".local/state").ok_or_else(nowhere)?;
+        let state = under("XDG_STATE_HOME", ".local/state").ok_or_else(|| {
+            CommandError::usage("there is no folder for the head file: HOME is not set")
+                .hint("set HOME, or XDG_STATE_HOME; it lies outside the home on purpose")
+        })?;
         Ok(Self {
             dir: io.path(&dir),
             state: io.path(&state),
@@ -84,9 +93,16 @@ impl Home {
         SledStore::ledger_at(&self.dir)
     }
 
-    /// Whether there is nothing yet.
+    /// Whether there is nothing yet, or an empty folder. What cannot be looked at is something, and
+    /// so is a link or a file: a new home could not take its place.
     pub(crate) fn is_free(&self) -> bool {
-        fs::read_dir(&self.dir).map_or(true, |mut entries| entries.next().is_none())
+        match fs::symlink_metadata(&self.dir) {
+            Ok(there) if there.is_dir() => {
+                fs::read_dir(&self.dir).is_ok_and(|mut entries| entries.next().is_none())
+            }
+            Ok(_) => false,
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        }
     }
 
     /// The folder in which a new home is made, beside its place.
@@ -161,9 +177,14 @@ impl Home {
 
     /// The random id of this machine, as the home keeps it.
     pub(crate) fn host(&self) -> Result<HostId, CommandError> {
-        let text = fs::read_to_string(self.dir.join("host"))?;
-        text.parse()
-            .map_err(|error| CommandError::new(Kind::Integrity, error))
+        let path = self.dir.join("host");
+        let damaged = |error: &dyn std::fmt::Display| {
+            let what = format!("cannot read the host id in {}: {error}", path.display());
+            CommandError::new(Kind::Integrity, what)
+                .hint("put the file back; until then the ledger can be read, not driven on")
+        };
+        let text = fs::read_to_string(&path).map_err(|error| damaged(&error))?;
+        text.parse().map_err(|error| damaged(&error))
     }
 }
 

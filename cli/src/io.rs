@@ -1,7 +1,7 @@
 //! Everything that comes in from outside or goes out: nothing else touches terminal, environment
 //! or current folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub struct Io {
     pub cwd: PathBuf,
     /// The environment; what is not UTF-8 is not in it.
     pub env: BTreeMap<String, String>,
+    /// The names of variables whose values are not UTF-8.
+    pub env_not_utf8: BTreeSet<String>,
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
     /// The user.
@@ -42,10 +44,15 @@ impl Io {
         reason = "this is the place that reads them"
     )]
     pub fn real() -> Self {
-        let utf8 = |(key, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((key.into_string().ok()?, value.into_string().ok()?))
-        };
-        let mut env: BTreeMap<String, String> = std::env::vars_os().filter_map(utf8).collect();
+        let mut env = BTreeMap::new();
+        let mut env_not_utf8 = BTreeSet::new();
+        for (key, value) in std::env::vars_os() {
+            match (key.into_string(), value.into_string()) {
+                (Ok(key), Ok(value)) => drop(env.insert(key, value)),
+                (Ok(key), Err(_)) => drop(env_not_utf8.insert(key)),
+                (Err(_), _) => {}
+            }
+        }
         // What the terminal says counts for more than what a shell may have exported.
         if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
             && size.ws_col > 0
@@ -58,6 +65,7 @@ impl Io {
             stderr: Box::new(std::io::stderr()),
             cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
             env,
+            env_not_utf8,
             stdout_is_terminal: std::io::stdout().is_terminal(),
             uid: rustix::process::getuid().as_raw(),
             signals: true,
@@ -75,8 +83,24 @@ impl Io {
             .filter(|value| !value.is_empty())
     }
 
+    /// What stands on standard input, if that is no more than so many bytes.
+    pub fn stdin_up_to(&mut self, most: u64) -> std::io::Result<Option<Vec<u8>>> {
+        up_to(self.stdin.as_mut(), most)
+    }
+
     /// A path as the user gave it, from the current folder.
     pub fn path(&self, path: &std::path::Path) -> PathBuf {
         self.cwd.join(path)
     }
+}
+
+/// All that a reader holds, if that is no more than so many bytes: a part is never taken for all.
+pub(crate) fn up_to(reader: impl Read, most: u64) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let read = reader
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    Ok(u64::try_from(read)
+        .is_ok_and(|read| read <= most)
+        .then_some(bytes))
 }

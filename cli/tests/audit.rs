@@ -441,3 +441,15 @@ fn a_changed_export_names_its_first_bad_position() {
     -- exit 6 --
     ");
 }
+
+#[test]
+fn a_line_without_end_is_no_export() {
+    let world = World::new();
+    let verified = world.call(&["audit", "verify", "/dev/zero"]);
+    assert_eq!(verified.code, 6, "{}", verified.stderr);
+    assert!(
+        verified
+            .stdout
+            .contains("line 1 of the export has more than")
+    );
+}

@@ -190,3 +190,171 @@ fn an_export_that_is_not_there_is_named() {
     -- exit 1 --
     ");
 }
+
+/// A call of the script: its tool and its arguments as they are.
+fn script_of(tool: &str, arguments: &str) -> String {
+    format!(
+        "[[turn]]\ncalls = [{{ id = 'p1', tool = '{tool}', args_json = '{arguments}' }}]\n\
+         [[turn]]\ntext = 'Done.'\n"
+    )
+}
+
+/// A run of that script, to its end; what it said.
+fn run_to_its_end(world: &World, options: &[&str]) -> (u8, serde_json::Value) {
+    let args = ["--json", "run", "--model", "script:tidy.toml"];
+    let args = [&args[..], &["--workspace", "ws", "--park", "go"], options].concat();
+    let done = world.call(&args);
+    let report = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(world.call(&["audit", "verify"]).code, 0);
+    (done.code, report)
+}
+
+#[test]
+fn a_reply_too_large_to_be_recorded_ends_the_run() {
+    let most = placet_ledger::limits::CONTENT_BYTES_MAX;
+    let arguments = format!("{{\"path\":\"{}\"}}", "x".repeat(most));
+    for script in [
+        script_of("ls", &arguments),
+        script_of(&"x".repeat(most), "{}"),
+        format!("[[turn]]\ntext = '{}'", "x".repeat(most + 1)),
+    ] {
+        let (code, report) = run_to_its_end(&World::with_script(&script), &[]);
+        assert_eq!((code, &report["outcome"]), (1, &"failed".into()));
+        let said = report["error"].as_str().unwrap();
+        assert!(said.contains("too large to be recorded"), "{said}");
+    }
+    let script = format!("[[turn]]\nerror = '{}'", "x".repeat(most + 1));
+    let (code, report) = run_to_its_end(&World::with_script(&script), &[]);
+    assert_eq!((code, &report["outcome"]), (1, &"failed".into()));
+    assert!(report["error"].as_str().unwrap().ends_with(" bytes)"));
+}
+
+#[test]
+fn a_proposal_too_large_to_be_recorded_is_refused() {
+    let edit = r#"{"path":"notes.txt","old_text":"A","new_text":"B"}"#;
+    let world = World::with_script(&script_of("edit_file", edit));
+    // Each line break has two bytes where it is written as JSON.
+    let lines = "\n".repeat(placet_ledger::limits::CONTENT_BYTES_MAX / 2);
+    std::fs::write(world.path("ws/notes.txt"), format!("A{lines}")).unwrap();
+    let (code, report) = run_to_its_end(&world, &[]);
+    assert_eq!((code, &report["outcome"]), (0, &"completed".into()));
+    assert_eq!(report["declined"][0]["why"], "bad_arguments");
+}
+
+#[test]
+fn a_provider_may_claim_more_tokens_than_a_record_can_hold() {
+    let most = i64::MAX;
+    let script = format!("[[turn]]\ntext = 'a'\nusage = {{ input = {most}, output = 1 }}");
+    let (code, report) = run_to_its_end(&World::with_script(&script), &[]);
+    assert_eq!((code, &report["outcome"]), (0, &"completed".into()));
+}
+
+#[test]
+fn a_part_of_an_input_is_never_taken_for_all_of_it() {
+    let mut world = World::parked();
+    world.stdin = vec![b'x'; placet_ledger::limits::CONTENT_BYTES_MAX + 1];
+    insta::assert_snapshot!(world.show(&["run", "--model", "script:tidy.toml", "-"]), @r"
+    -- stderr --
+    nobody is asked: calls that need an approval are declined (--park waits)
+    error: the prompt has more than 16777216 bytes
+    -- exit 64 --
+    ");
+    let answer = ["runs", "answer", world.run(), "--file", "-"];
+    insta::assert_snapshot!(world.show(&answer), @r"
+    -- stderr --
+    error: the answers have more than 1048576 bytes
+    -- exit 64 --
+    ");
+}
+
+#[test]
+fn a_number_that_no_record_can_hold_is_named() {
+    let world = World::new();
+    for option in [
+        &["--max-tokens", "9007199254740992"][..],
+        &["--max-iterations", "18446744073709551615"],
+        &["--max-duration", "1000000y"],
+        &["--park-expiry", "1000000y"],
+    ] {
+        let args = [
+            &[
+                "run",
+                "--model",
+                "script:tidy.toml",
+                "--workspace",
+                "ws",
+                "go",
+            ],
+            option,
+        ]
+        .concat();
+        assert_eq!(world.call(&args).code, 64, "{option:?}");
+    }
+    assert!(!world.path("data").exists());
+    insta::assert_snapshot!(world.show(&["run", "--max-tokens", "9007199254740992", "go"]), @r"
+    -- stderr --
+    error: invalid value '9007199254740992' for '--max-tokens <N>': expected a whole number of at most 9007199254740991
+
+    For more information, try '--help'.
+    -- exit 64 --
+    ");
+}
+
+#[test]
+fn a_variable_that_names_the_home_is_not_passed_over() {
+    let mut world = World::parked();
+    world.env_not_utf8.insert(String::from("PLACET_HOME"));
+    insta::assert_snapshot!(world.show(&["runs", "list"]), @r"
+    -- stderr --
+    error: the environment variable PLACET_HOME is not UTF-8
+      hint: name a folder whose path is UTF-8
+    -- exit 64 --
+    ");
+}
+
+#[test]
+fn what_is_no_folder_is_no_place_for_a_home() {
+    let world = World::new();
+    let run = [
+        "run",
+        "--model",
+        "script:tidy.toml",
+        "--workspace",
+        "ws",
+        "--park",
+        "go",
+    ];
+    let run = |home| [&["--home", home], &run[..]].concat();
+    std::fs::write(world.path("file"), "").unwrap();
+    std::os::unix::fs::symlink("nowhere", world.path("link")).unwrap();
+    insta::assert_snapshot!(world.show(&run("file")), @r"
+    -- stderr --
+    error: what lies at <dir>/file is no ledger, or only a part of one
+      hint: name another place with --home DIR
+    -- exit 6 --
+    ");
+    insta::assert_snapshot!(world.show(&run("link")), @r"
+    -- stderr --
+    error: what lies at <dir>/link is no ledger, or only a part of one
+      hint: name another place with --home DIR
+    -- exit 6 --
+    ");
+    insta::assert_snapshot!(world.show(&["--home", "file", "runs", "list"]), @r"
+    -- stderr --
+    error: what lies at <dir>/file is no ledger, or only a part of one
+      hint: name another place with --home DIR
+    -- exit 6 --
+    ");
+}
+
+#[test]
+fn an_answer_is_said_to_be_recorded_where_the_run_cannot_go_on() {
+    let world = World::parked();
+    std::fs::rename(world.path("ws"), world.path("elsewhere")).unwrap();
+    let answered = world.call(&["runs", "approve", world.run()]);
+    assert_eq!(answered.code, 3, "{}", answered.stderr);
+    let said = "hint: the answer is recorded; placet runs resume RUN goes on with it";
+    assert!(answered.stderr.contains(said), "{}", answered.stderr);
+    std::fs::rename(world.path("elsewhere"), world.path("ws")).unwrap();
+    assert_eq!(world.call(&["runs", "resume", world.run()]).code, 0);
+}

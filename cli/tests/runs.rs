@@ -690,3 +690,24 @@ fn hostile_text_is_shown_harmless_by_every_verb_and_written_as_it_was_shown() {
     let written = std::fs::read_to_string(world.path("ws/caf\u{e9}.txt")).unwrap();
     assert_eq!(written, content);
 }
+
+#[test]
+fn the_same_answer_again_with_another_verdict_is_a_conflict_even_after_the_end() {
+    let world = World::parked();
+    let set = |second: &str| {
+        format!(
+            "{{\"answer\":\"5a9d2b3c-0000-4000-8000-000000000001\",\"answers\":[\
+             {{\"call\":\"c2\",\"approve\":true}},{{\"call\":\"c3\",{second}}}]}}"
+        )
+    };
+    std::fs::write(world.path("one"), set("\"approve\":true")).unwrap();
+    std::fs::write(world.path("other"), set("\"deny\":\"no\"")).unwrap();
+    let answer = |file| {
+        world
+            .call(&["runs", "answer", world.run(), "--file", file])
+            .code
+    };
+    assert_eq!(answer("one"), 0);
+    assert_eq!(answer("one"), 0, "the same is answered as the first time");
+    assert_eq!(answer("other"), 5);
+}

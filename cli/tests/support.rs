@@ -1,6 +1,6 @@
 //! A home in a temporary folder, the command line called in-process, and what it printed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -55,6 +55,8 @@ pub(crate) struct World {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) runs: Vec<String>,
     pub(crate) terminal: bool,
+    pub(crate) env_not_utf8: BTreeSet<String>,
+    pub(crate) stdin: Vec<u8>,
 }
 
 impl World {
@@ -70,6 +72,8 @@ impl World {
             dir,
             runs: Vec::new(),
             terminal: false,
+            env_not_utf8: BTreeSet::new(),
+            stdin: Vec::new(),
         }
     }
 
@@ -132,11 +136,12 @@ impl World {
         ];
         let env: BTreeMap<_, _> = env.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
         let mut io = Io {
-            stdin: Box::new(io::empty()),
+            stdin: Box::new(io::Cursor::new(self.stdin.clone())),
             stdout: Box::new(stdout.clone()),
             stderr: Box::new(stderr.clone()),
             cwd: self.dir.path().to_owned(),
             env,
+            env_not_utf8: self.env_not_utf8.clone(),
             stdout_is_terminal: self.terminal,
             uid: 1000,
             signals: false,

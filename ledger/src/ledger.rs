@@ -209,6 +209,12 @@ impl Ledger {
                 }
                 Err(error @ LedgerError::Rejected(_)) => {
                     self.0.note_refused(run, caller).await?;
+                    let again =
+                        |state: &RunState, _: &Contents| state.last_answer() == Some(set.id());
+                    if self.look(run, again).await? {
+                        let calls = set.iter().map(|line| line.call).collect();
+                        return Err(Rejection::AlreadyAnswered(calls).into());
+                    }
                     return Err(error);
                 }
                 Err(error) => return Err(error),

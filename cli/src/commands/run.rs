@@ -1,6 +1,5 @@
 //! `placet run`: start a run and stay with it.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,7 +12,7 @@ use placet_ledger::id::{Name, RunId};
 use placet_ledger::limits::CONTENT_BYTES_MAX;
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 
-use crate::args::duration_ms;
+use crate::args::{count, duration_ms};
 use crate::commands::runs::{drive, report};
 use crate::config::{self, Agent};
 use crate::error::{CommandError, Kind};
@@ -97,7 +96,7 @@ pub(crate) struct Caps {
     max_cost_usd: Option<Usd>,
 
     /// The most tokens it may use
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     max_tokens: Option<u64>,
 
     /// The longest it may be active; waiting does not count
@@ -105,7 +104,7 @@ pub(crate) struct Caps {
     max_duration: Option<u64>,
 
     /// The most times it may call the model
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     max_iterations: Option<u64>,
 }
 
@@ -243,15 +242,10 @@ fn model(spec: &str, cwd: &Path) -> Result<(Name, ConfigRecord), CommandError> {
 fn prompt(given: Option<String>, wiring: &mut Wiring<'_>) -> Result<String, CommandError> {
     let text = match given {
         Some(dash) if dash == "-" => {
-            let mut bytes = Vec::new();
             let limit = u64::try_from(CONTENT_BYTES_MAX).unwrap_or(u64::MAX);
-            wiring
-                .printer
-                .io()
-                .stdin
-                .as_mut()
-                .take(limit)
-                .read_to_end(&mut bytes)?;
+            let bytes = wiring.printer.io().stdin_up_to(limit)?.ok_or_else(|| {
+                CommandError::usage(format!("the prompt has more than {limit} bytes"))
+            })?;
             String::from_utf8(bytes)
                 .map_err(|_| CommandError::usage("the prompt on standard input is not UTF-8"))?
         }

@@ -11,7 +11,7 @@ use placet_ledger::containment::Containment;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::{FailureKind, ModelFailure, RefusalKind, Settlement};
 use placet_ledger::id::{CallId, Name};
-use placet_ledger::limits::{CONTENT_BYTES_MAX, PENDING_CALLS_MAX};
+use placet_ledger::limits::{CONTENT_BYTES_MAX, INTEGER_MAX, PENDING_CALLS_MAX};
 use placet_ledger::permit::Permit;
 use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::{Act, Brief, EffectHandler};
 use crate::context::Provider;
-use crate::model::{Model, ModelError, Reply, ReplyCall, Request, ToolInfo};
+use crate::model::{Model, ModelError, Reply, Request, ToolInfo};
 use crate::nearest::nearest;
 use crate::record::ScopeTool;
 use crate::tool::registry::{Lookup, Registered, Registry};
@@ -31,6 +31,9 @@ const BYTES_PER_TOKEN: u64 = 4;
 
 /// Tokens set aside for a reply: what replies rarely pass; the true number is settled after it.
 const OUTPUT_TOKENS_RESERVED: u64 = 400;
+
+/// Bytes of what a provider says about a failure: more tells a reader nothing.
+const DETAIL_BYTES_MAX: usize = 64 * 1024;
 
 /// Performs effects for real.
 pub struct LiveHandler {
@@ -313,10 +316,9 @@ fn proposal(
             texts.insert(String::from("preview"), Text::diff(preview.clone()));
         }
     }
-    if !texts.values().all(|text| fits(&text.bytes)) {
-        let detail = "with all that it is shown by, the call is larger than 16 MiB: send less at \
-                      once";
-        return refuse(call, RefusalKind::BadArguments, detail.to_owned());
+    if let Some(what) = too_large(&texts) {
+        let detail = format!("The proposal is {what}.");
+        return refuse(call, RefusalKind::BadArguments, detail);
     }
     let command = Command::Propose(Proposal {
         call,
@@ -333,24 +335,40 @@ fn proposal(
 fn model_failed(error: ModelError) -> Act {
     let command = Command::RecordModelFailure {
         kind: error.kind,
-        used: error.used,
+        used: error.used.map(countable),
     };
+    let mut detail = error.detail;
+    let bytes = detail.len();
+    if bytes > DETAIL_BYTES_MAX {
+        detail.truncate(detail.floor_char_boundary(DETAIL_BYTES_MAX));
+        detail = format!("{detail} (+{} bytes)", bytes.saturating_sub(detail.len()));
+    }
     Act {
         command,
-        texts: Texts::from([(String::from("detail"), Text::plain(error.detail))]),
+        texts: Texts::from([(String::from("detail"), Text::plain(detail))]),
+    }
+}
+
+/// What is wrong with texts of which one is larger than any content may be. Recording them would
+/// fail, and fail again each time the run is taken up.
+fn too_large(texts: &Texts) -> Option<String> {
+    let largest = texts.values().map(|text| text.bytes.len()).max()?;
+    (largest > CONTENT_BYTES_MAX).then(|| {
+        format!("too large to be recorded: {largest} bytes, of at most {CONTENT_BYTES_MAX}")
+    })
+}
+
+/// What a record can hold of a number of tokens, however many a provider claims.
+fn countable(used: Tokens) -> Tokens {
+    let most = INTEGER_MAX.unsigned_abs();
+    Tokens {
+        input: used.input.min(most),
+        output: used.output.min(most),
     }
 }
 
 /// The reply as it is recorded: our own ids for its calls, the provider's beside them.
 fn replied(mut reply: Reply, tools: &[ScopeTool], next_call: CallId) -> Act {
-    let within = |call: &ReplyCall| fits(&call.arguments);
-    if !fits(reply.text.as_bytes()) || !reply.calls.iter().all(within) {
-        return model_failed(ModelError {
-            kind: ModelFailure::Provider,
-            detail: String::from("a text or a call of the reply is larger than 16 MiB"),
-            used: Some(reply.used),
-        });
-    }
     let mut provider = Provider::default();
     if reply.calls.len() > PENDING_CALLS_MAX {
         provider.over = Some(reply.calls.len().saturating_sub(PENDING_CALLS_MAX));
@@ -382,6 +400,13 @@ fn replied(mut reply: Reply, tools: &[ScopeTool], next_call: CallId) -> Act {
     if !reply.text.is_empty() {
         texts.insert(String::from("reply"), Text::plain(reply.text));
     }
+    if let Some(what) = too_large(&texts) {
+        return model_failed(ModelError {
+            kind: ModelFailure::Provider,
+            detail: format!("a part of the reply is {what}"),
+            used: Some(reply.used),
+        });
+    }
     let Reply {
         cost_usd,
         stop,
@@ -393,7 +418,7 @@ fn replied(mut reply: Reply, tools: &[ScopeTool], next_call: CallId) -> Act {
             calls,
             cost_usd,
             stop,
-            used,
+            used: countable(used),
         },
         texts,
     }

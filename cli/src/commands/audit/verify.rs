@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt::Write;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -11,6 +11,7 @@ use std::sync::Once;
 use clap::Args;
 use placet_engine::policy::Gate;
 use placet_ledger::audit::{HeadPosition, verify, verify_lines};
+use placet_ledger::limits::{CONTENT_BYTES_MAX, RECORD_BYTES_MAX};
 use placet_ledger::store::head::HeadFile;
 use placet_ledger::store::sled::OpenError;
 
@@ -20,6 +21,10 @@ use crate::home::Scratch;
 use crate::ui::text;
 use crate::wire::verify::{FindingOut, Verified};
 use crate::wiring::Wiring;
+
+/// Bytes of one line of an export: a content of which every byte is written as six, and as many
+/// bytes beside it as a record may have. A reader of evidence must not be kept reading without end.
+const LINE_BYTES_MAX: u64 = (6 * CONTENT_BYTES_MAX + RECORD_BYTES_MAX) as u64;
 
 /// Verify the ledger, or an export: every record, link, content and automatic decision
 ///
@@ -144,17 +149,27 @@ fn of_file(path: &Path) -> Result<Verified, CommandError> {
         };
         CommandError::new(kind, format!("cannot read the export {shown}: {error}"))
     };
+    let malformed = |detail| Verified::failed(FindingOut::of_store("export_malformed", detail));
+    let mut reader = BufReader::new(File::open(path).map_err(cannot)?);
     let mut lines = Vec::new();
-    for (index, line) in BufReader::new(File::open(path).map_err(cannot)?)
-        .split(b'\n')
-        .enumerate()
-    {
-        let Ok(line) = String::from_utf8(line.map_err(cannot)?) else {
-            let line = index.saturating_add(1);
-            let detail = format!("line {line} of the export is not UTF-8");
-            return Ok(Verified::failed(FindingOut::of_store(
-                "export_malformed",
-                detail,
+    loop {
+        let number = lines.len().saturating_add(1);
+        let mut line = Vec::new();
+        let mut bounded = (&mut reader).take(LINE_BYTES_MAX.saturating_add(1));
+        let read = bounded.read_until(b'\n', &mut line).map_err(cannot)?;
+        if read == 0 {
+            break;
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        } else if bounded.limit() == 0 {
+            let detail =
+                format!("line {number} of the export has more than {LINE_BYTES_MAX} bytes");
+            return Ok(malformed(detail));
+        }
+        let Ok(line) = String::from_utf8(line) else {
+            return Ok(malformed(format!(
+                "line {number} of the export is not UTF-8"
             )));
         };
         lines.push(line);
@@ -163,10 +178,7 @@ fn of_file(path: &Path) -> Result<Verified, CommandError> {
         Ok(report) => Ok(report.into()),
         Err(error) => {
             let detail = CommandError::new(Kind::Integrity, error).message();
-            Ok(Verified::failed(FindingOut::of_store(
-                "export_malformed",
-                detail,
-            )))
+            Ok(malformed(detail))
         }
     }
 }

@@ -211,6 +211,10 @@ fn open_rows(home: &Path) -> Result<Rows, OpenError> {
     for _ in 0..LOCK_TRIES {
         match Rows::open(&folder::sled(home)) {
             Ok(rows) => return Ok(rows),
+            Err(RowsError::Full(source)) => {
+                let doing = "making room to open the store";
+                return Err(OpenError::Io { doing, source });
+            }
             Err(RowsError::Failed(error)) => return Err(error.into()),
             Err(RowsError::Locked) => thread::park_timeout(LOCK_PAUSE),
         }

@@ -23,6 +23,8 @@ const CACHE_BYTES: u64 = 64 * 1024 * 1024;
 pub(super) enum RowsError {
     /// Another handle has its lock.
     Locked,
+    /// There is no room for what it writes when it opens; nothing is wrong with what is there.
+    Full(io::Error),
     /// It failed, or panicked.
     Failed(ReadError),
 }
@@ -51,6 +53,7 @@ impl Rows {
             Ok(Err(Error::Io(error))) if error.to_string().contains("could not acquire lock") => {
                 Err(RowsError::Locked)
             }
+            Ok(Err(Error::Io(error))) if is_full(&error) => Err(RowsError::Full(error)),
             Ok(Err(error)) => Err(RowsError::Failed(read_error(&error))),
             Err(_) => Err(RowsError::Failed(panicked())),
         }
@@ -116,6 +119,13 @@ fn remove_half_snapshots(folder: &Path) -> Result<(), RowsError> {
         }
     }
     Ok(())
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 fn panicked() -> ReadError {
