@@ -6,6 +6,7 @@ use std::fmt;
 use placet_engine::engine::EngineError;
 use placet_ledger::error::LedgerError;
 use placet_ledger::run::Rejection;
+use placet_ledger::store::ReadError;
 use placet_ledger::store::sled::OpenError;
 use placet_ledger::view::LookupError;
 
@@ -120,13 +121,18 @@ impl From<LedgerError> for CommandError {
             ),
             LedgerError::Busy => (Kind::Conflict, Some("try again")),
             LedgerError::Unknown(_) => (Kind::Failed, Some("placet runs show tells what was kept")),
-            LedgerError::Closed(_) => (Kind::Refused, Some("placet audit verify tells why")),
+            LedgerError::Closed(_) => (Kind::Failed, Some("placet audit verify tells why")),
             LedgerError::Integrity(_)
             | LedgerError::Quarantined { .. }
             | LedgerError::Authority(_)
             | LedgerError::Unproven(_)
-            | LedgerError::Read(_) => (Kind::Integrity, Some("placet audit verify tells more")),
-            LedgerError::Write(_) | LedgerError::Encode(_) => (Kind::Failed, None),
+            | LedgerError::Read(ReadError::Damaged { .. } | ReadError::NoContent(_)) => {
+                (Kind::Integrity, Some("placet audit verify tells more"))
+            }
+            LedgerError::Read(ReadError::Io(_))
+            | LedgerError::Write(_)
+            | LedgerError::Encode(_)
+            | LedgerError::Invalid(_) => (Kind::Failed, None),
         };
         let new = Self::new(kind, error);
         match hint {
@@ -159,7 +165,7 @@ fn rejected(rejection: &Rejection) -> (Kind, Option<&'static str>) {
         | Rejection::NotExpired
         | Rejection::Exhausted(_) => (Kind::Refused, None),
         Rejection::UnknownCall(_) => (Kind::Refused, Some("placet runs show RUN lists its calls")),
-        Rejection::Text(_) | Rejection::Encoding => (Kind::Failed, None),
+        Rejection::Text(_) => (Kind::Failed, None),
     }
 }
 

@@ -9,7 +9,7 @@ use placet_ledger::event::{Outcome, SegmentEnd};
 use placet_ledger::id::{CallId, DriverId, RunId};
 use placet_ledger::ledger::Ledger;
 use placet_ledger::owner::Begun;
-use placet_ledger::run::{Caller, Command, Effect, Phase, RunState, Step, next};
+use placet_ledger::run::{Caller, Command, Effect, Phase, Rejection, RunState, Step, next};
 
 use crate::context::Conversation;
 use crate::effects::{Act, Brief, BriefError, EffectHandler, brief};
@@ -92,6 +92,12 @@ impl Runner {
                     return Ok(Progress::Waits(calls));
                 }
                 Ok(ended @ Progress::Ended(_)) => return Ok(ended),
+                // A person's command came between what was looked at and what was recorded.
+                Err(RunnerError::Ledger(LedgerError::Rejected(
+                    Rejection::OutOfTurn(_) | Rejection::Finished(_),
+                ))) if conflicts < CONFLICTS_MAX => {
+                    conflicts = conflicts.saturating_add(1);
+                }
                 Err(RunnerError::Ledger(LedgerError::Conflict)) if conflicts < CONFLICTS_MAX => {
                     conflicts = conflicts.saturating_add(1);
                     self.conversation = None;

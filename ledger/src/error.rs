@@ -22,6 +22,9 @@ pub enum LedgerError {
     /// Nothing was started.
     #[error("nothing was started: {0}")]
     NoRoom(String),
+    /// What was decided does not fit into an append.
+    #[error("what was decided cannot be recorded: {0}")]
+    Invalid(&'static str),
     /// The store cannot take it now.
     #[error("the store is busy")]
     Busy,
@@ -65,7 +68,7 @@ impl From<AppendError> for LedgerError {
         match error {
             AppendError::Conflict { .. } | AppendError::Moved { .. } => Self::Conflict,
             AppendError::Mismatch => Self::Integrity(error.to_string()),
-            AppendError::Invalid(why) => Self::Closed(why.to_owned()),
+            AppendError::Invalid(why) => Self::Invalid(why),
             AppendError::Busy => Self::Busy,
             AppendError::NoRoom { .. } => Self::NoRoom(error.to_string()),
             AppendError::Unknown(why) => Self::Unknown(why),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::answers::AnswerSet;
-use crate::approval::{Actor, Answer, CallAnswer};
+use crate::approval::Actor;
 use crate::authority::AuthorityState;
 use crate::clock::Stamps;
 use crate::content::{Blob, Content, Contents, Text, Texts, size_class};
@@ -17,7 +17,7 @@ use crate::error::LedgerError;
 use crate::event::{Change, Event, LedgerCreated, RulesAdopted};
 use crate::id::{CallId, LedgerId, Name, Principal, RunId, Version};
 use crate::owner::{Begun, Owner, Parts, Work};
-use crate::run::{Caller, Close, Command, Phase, Rejection, RunState};
+use crate::run::{Caller, Command, RunState};
 use crate::store::{Batch, EventStore, Expected};
 use crate::time::Timestamp;
 
@@ -158,70 +158,25 @@ impl Ledger {
 
     /// Closes what nobody answered in time. Says whether anything was.
     pub async fn expire(&self, run: RunId) -> Result<bool, LedgerError> {
-        let due = {
-            let now = self.now();
-            self.look(run, |state, _| {
-                state.expires_at().is_some_and(|at| now >= at)
-            })
-            .await?
-        };
-        if due {
-            self.handle(run, &Caller::Driver, Command::Expire, Texts::new())
-                .await?;
-            self.commit(run).await?;
-        }
-        Ok(due)
+        self.0.expire(run).await
     }
 
     /// Records a set of answers: an append of its own, all verdicts or none. The same set again
-    /// is answered alike.
+    /// is answered alike. A refusal is noted in the journal.
     pub async fn answer(
         &self,
         run: RunId,
         caller: &Caller,
         set: AnswerSet,
     ) -> Result<(), LedgerError> {
-        let texts: Texts = set
-            .iter()
-            .filter_map(|line| {
-                let note = line.note.as_ref().filter(|note| !note.is_empty())?;
-                Some((format!("note.{}", line.call), Text::plain(note.clone())))
-            })
-            .collect();
         for _ in 0..ANSWER_TRIES_MAX {
-            if self
-                .look(run, |state, contents| is_recorded(state, contents, &set))
-                .await?
-            {
-                return Ok(());
-            }
-            let expired = match self.expire(run).await {
-                Err(LedgerError::Conflict) => continue,
-                other => other?,
-            };
-            let command = Command::Answer(set.clone());
-            let decided = self.handle(run, caller, command, texts.clone()).await;
-            match decided {
-                Err(LedgerError::Rejected(Rejection::Finished(_))) if expired => {
-                    self.0.note_refused(run, caller).await?;
-                    let call = set.iter().next().map_or(CallId::FIRST, |line| line.call);
-                    return Err(Rejection::Expired(call).into());
-                }
+            match self.0.answer(run, caller, &set).await {
+                // The set keeps the requests that were displayed: what came since is not in it.
+                Err(LedgerError::Conflict) => {}
                 Err(error @ LedgerError::Rejected(_)) => {
-                    self.0.note_refused(run, caller).await?;
-                    let again =
-                        |state: &RunState, _: &Contents| state.last_answer() == Some(set.id());
-                    if self.look(run, again).await? {
-                        let calls = set.iter().map(|line| line.call).collect();
-                        return Err(Rejection::AlreadyAnswered(calls).into());
-                    }
+                    self.0.note_refused(run, caller).await;
                     return Err(error);
                 }
-                Err(error) => return Err(error),
-                Ok(_) => {}
-            }
-            match self.commit(run).await {
-                Err(LedgerError::Conflict) => {}
                 other => return other,
             }
         }
@@ -229,8 +184,8 @@ impl Ledger {
     }
 
     /// Notes an answer that was refused before it became a set.
-    pub async fn note_refused(&self, run: RunId, caller: &Caller) -> Result<(), LedgerError> {
-        self.0.note_refused(run, caller).await
+    pub async fn note_refused(&self, run: RunId, caller: &Caller) {
+        self.0.note_refused(run, caller).await;
     }
 
     /// Starts an allowed call. `active_ms` is how long the segment was active so far.
@@ -242,23 +197,6 @@ impl Ledger {
     ) -> Result<Begun, LedgerError> {
         self.0.begin(run, call, active_ms).await
     }
-}
-
-/// Whether this very set was recorded before, notes included.
-fn is_recorded(state: &RunState, contents: &Contents, set: &AnswerSet) -> bool {
-    let recorded = |line: &CallAnswer| {
-        let Some(call) = state.call(line.call) else {
-            return false;
-        };
-        let note = call.note().and_then(|note| contents.text(&note.commitment));
-        let said = line.note.as_deref().filter(|note| !note.is_empty());
-        let same = match line.answer {
-            Answer::Approve => call.grant().is_some_and(crate::run::Grant::by_person),
-            Answer::Deny => call.phase() == Phase::Closed(Close::Denied),
-        };
-        same && note == said
-    };
-    state.last_answer() == Some(set.id()) && set.iter().all(recorded)
 }
 
 /// The name under which a local user without a proof of identity answers.

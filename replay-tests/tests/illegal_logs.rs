@@ -264,7 +264,13 @@ fn what_widens_a_run_does_not_fold() {
 
 #[test]
 fn nothing_stands_after_the_end_and_no_end_in_the_middle() {
-    let ended = || vec![started(), finished(Outcome::Cancelled, &[])];
+    let ended = || {
+        vec![
+            started(),
+            cancel_requested(),
+            finished(Outcome::Cancelled, &[]),
+        ]
+    };
     for fact in [
         taken_up(1),
         cancel_requested(),
@@ -283,4 +289,18 @@ fn nothing_stands_after_the_end_and_no_end_in_the_middle() {
         &started(),
         "it does not belong there in a run",
     );
+}
+
+#[test]
+fn a_run_ends_as_what_remains_to_be_done_says() {
+    let early = "the run does not end that way here";
+    for outcome in [Outcome::Completed, Outcome::Failed, Outcome::Cancelled] {
+        refused_because(vec![started()], &finished(outcome, &[]), early);
+    }
+    refused_because(vec![started()], &finished(Outcome::Expired, &[]), early);
+    let stopped = || and(approved_and_ready(), [put_down(SegmentEnd::Interrupted)]);
+    refused_because(stopped(), &finished(Outcome::Budget, &[]), early);
+    let cancelled = and(stopped(), [cancel_requested()]);
+    let end = finished(Outcome::Cancelled, &[]);
+    refused_because(cancelled, &end, "these are not the calls that were left");
 }

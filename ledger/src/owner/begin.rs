@@ -35,8 +35,7 @@ impl Owner {
         call: CallId,
         active_ms: u64,
     ) -> Result<Begun, LedgerError> {
-        let cell = self.cell(run).await?;
-        let mut cell = cell.lock().await;
+        let mut cell = self.cell(run).await?;
         let staged = |version: Version| {
             cell.staged
                 .records

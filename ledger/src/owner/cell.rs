@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use futures_util::lock::Mutex as AsyncMutex;
+use futures_util::lock::OwnedMutexGuard;
 
 use super::stage::{STAGED_BYTES_MAX, STAGED_RECORDS_MAX};
 use super::{Owner, lock};
@@ -112,18 +112,17 @@ impl Interned {
 }
 
 impl Owner {
-    /// The cell of a run, loaded from the store if it was not.
-    pub(super) async fn cell(&self, run: RunId) -> Result<Arc<AsyncMutex<Cell>>, LedgerError> {
+    /// The cell of a run, locked, and loaded from the store if it was not.
+    pub(super) async fn cell(&self, run: RunId) -> Result<OwnedMutexGuard<Cell>, LedgerError> {
         let cell = lock(&self.cells).entry(run).or_default().clone();
-        let mut guard = cell.lock().await;
+        let mut guard = cell.lock_owned().await;
         if !guard.loaded
             && let Err(error) = self.load(run, &mut guard).await
         {
             guard.forget();
             return Err(error);
         }
-        drop(guard);
-        Ok(cell)
+        Ok(guard)
     }
 
     async fn load(&self, run: RunId, cell: &mut Cell) -> Result<(), LedgerError> {

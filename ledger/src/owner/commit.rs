@@ -6,7 +6,7 @@ use crate::error::LedgerError;
 use crate::event::Event;
 use crate::id::{RunId, Version};
 use crate::run::RunState;
-use crate::store::{AppendError, Batch, Expected, Unless};
+use crate::store::{AppendError, Batch, Expected, Unless, chain};
 
 /// How often an append of unknown outcome is looked for before it counts as unknown.
 const LOOKS_MAX: usize = 3;
@@ -33,28 +33,45 @@ impl Owner {
         if cell.staged.records.is_empty() {
             return Ok(());
         }
+        let expected = cell.expected();
         let batch = std::mem::take(&mut cell.staged);
         let judged = cell.judged.take().unwrap_or_default();
-        match self
-            .append(run, cell.expected(), batch.clone(), judged)
-            .await
-        {
+        let head = cell.state.as_ref().map(RunState::head);
+        // Until this is decided the cell is ahead of the store: whoever comes next must not see
+        // it, not even where the future is dropped in between.
+        let kept = std::mem::take(cell);
+        match self.append(run, expected, batch.clone(), judged).await {
             Ok(()) => {
-                cell.durable = cell.state.as_ref().map(RunState::head);
+                *cell = kept;
+                cell.durable = head;
                 Ok(())
+            }
+            Err(AppendError::Busy) => {
+                // Nothing was written: it can be tried again as it is.
+                *cell = kept;
+                cell.staged = batch;
+                cell.judged = Some(judged);
+                Err(AppendError::Busy.into())
             }
             Err(error @ (AppendError::Moved { .. } | AppendError::NoRoom { .. })) => {
                 // What was observed before the first verdict on the old authority stands.
-                let expected = cell.expected();
-                self.keep_observed(run, expected, batch).await?;
-                self.refresh_authority().await?;
-                cell.forget();
+                self.rescue(run, expected, batch).await;
                 Err(error.into())
             }
-            Err(error) => {
-                cell.forget();
-                Err(error.into())
-            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps what stands, and reads what moved; the append that failed is reported all the same.
+    async fn rescue(&self, run: RunId, expected: Expected, batch: Batch) {
+        if let Err(error) = self.keep_observed(run, expected, batch).await {
+            tracing::warn!(%run, error = chain(&error), "what was observed could not be kept");
+        }
+        if let Err(error) = self.refresh_authority().await {
+            tracing::warn!(
+                error = chain(&error),
+                "the authority stream could not be read"
+            );
         }
     }
 
@@ -115,12 +132,19 @@ impl Owner {
             let Err(AppendError::Unknown(_)) = outcome else {
                 break;
             };
-            // The same bytes again: appended once, whichever of the two got through.
-            outcome = self
+            // The same bytes again: appended once, whichever of the two got through. A store that
+            // takes no more writes does not tell whether they are there.
+            let again = self
                 .parts
                 .store
                 .append(run.stream(), expected, batch.clone(), unless)
                 .await;
+            match again {
+                Err(AppendError::Busy | AppendError::Poisoned(_) | AppendError::NoRoom { .. }) => {
+                    break;
+                }
+                other => outcome = other,
+            }
         }
         outcome.map(|_| ())
     }

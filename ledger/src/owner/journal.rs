@@ -32,7 +32,7 @@ pub(super) struct Journal {
 
 impl Owner {
     /// Notes that somebody was refused who wanted to answer. The run is not changed.
-    pub(crate) async fn note_refused(
+    pub(super) async fn try_note_refused(
         &self,
         run: RunId,
         caller: &Caller,

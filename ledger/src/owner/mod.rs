@@ -4,6 +4,7 @@
 //! waits (*staged*) until one append makes everything decided since the last durable. What
 //! `evolve` refuses is never stored.
 
+mod answer;
 mod begin;
 mod cell;
 mod commit;
@@ -152,7 +153,6 @@ impl Owner {
         look: impl FnOnce(&RunState, &Contents) -> T,
     ) -> Result<T, LedgerError> {
         let cell = self.cell(run).await?;
-        let cell = cell.lock().await;
         Ok(look(cell.state(run)?, &cell.contents))
     }
 
@@ -164,18 +164,22 @@ impl Owner {
         command: Command,
         texts: Texts,
     ) -> Result<Vec<Envelope>, LedgerError> {
-        let cell = self.cell(run).await?;
-        let mut cell = cell.lock().await;
+        let mut cell = self.cell(run).await?;
         if cell.is_nearly_full() {
             self.commit_cell(run, &mut cell).await?;
         }
         self.stage(run, &mut cell, caller, (command, texts))
     }
 
+    /// Closes what nobody answered in time. Says whether anything was.
+    pub(crate) async fn expire(&self, run: RunId) -> Result<bool, LedgerError> {
+        let mut cell = self.cell(run).await?;
+        self.expire_cell(run, &mut cell).await
+    }
+
     /// Makes everything staged for a run durable.
     pub(crate) async fn commit(&self, run: RunId) -> Result<(), LedgerError> {
-        let cell = self.cell(run).await?;
-        let mut cell = cell.lock().await;
+        let mut cell = self.cell(run).await?;
         self.commit_cell(run, &mut cell).await
     }
 

@@ -1,10 +1,11 @@
 //! One call of a run: what is recorded about it, and how far it has come.
 
+use crate::approval::{Answer, By};
 use crate::containment::Containment;
 use crate::content::Blob;
 use crate::digest::Digest;
 use crate::event::RefusalKind;
-use crate::id::{CallId, EventId, Name, Version};
+use crate::id::{AnswerId, CallId, EventId, Name, Version};
 use crate::precondition::PreconditionKind;
 use crate::risk::DeclaredRisk;
 use crate::time::Timestamp;
@@ -120,6 +121,17 @@ impl Grant {
     }
 }
 
+/// What a person's answer to it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// The answer set it came in.
+    pub set: AnswerId,
+    /// Who.
+    pub by: By,
+    /// The verdict.
+    pub answer: Answer,
+}
+
 /// One call of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
@@ -130,6 +142,7 @@ pub struct Call {
     pub(super) last: EventId,
     pub(super) proposed: Option<Proposed>,
     pub(super) requested: Option<Requested>,
+    pub(super) answered: Option<Answered>,
     pub(super) grant: Option<Grant>,
     pub(super) attempts: u32,
     pub(super) duration_ms: u64,
@@ -171,6 +184,11 @@ impl Call {
     /// What was asked.
     pub fn requested(&self) -> Option<&Requested> {
         self.requested.as_ref()
+    }
+
+    /// What a person answered.
+    pub fn answered(&self) -> Option<&Answered> {
+        self.answered.as_ref()
     }
 
     /// What was granted.

@@ -21,7 +21,7 @@ mod next;
 mod rejection;
 mod state;
 
-pub use call::{Call, Close, Grant, Phase, Proposed, Requested};
+pub use call::{Answered, Call, Close, Grant, Phase, Proposed, Requested};
 pub use command::{Command, Ended, Ending, Proposal, Start};
 pub use decide::decide;
 pub use evolve::{IllegalEvent, evolve};

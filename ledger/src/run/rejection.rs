@@ -55,7 +55,4 @@ pub enum Rejection {
     /// More than a run may have.
     #[error("the run has reached the end of its {0}")]
     Exhausted(&'static str),
-    /// A digest could not be computed.
-    #[error("the proposal has no canonical form")]
-    Encoding,
 }

@@ -6,7 +6,7 @@ use super::call::{Call, Phase};
 use crate::budget::{Limits, Tokens, Usage};
 use crate::content::{Blob, Blobs};
 use crate::digest::Digest;
-use crate::event::{Outcome, RunStarted, Stop};
+use crate::event::{OpenCall, OpenWhy, Outcome, RunStarted, Stop};
 use crate::id::{AnswerId, CallId, DriverId, EventId, LedgerId, Name, RunId, Version};
 use crate::policy::{ApprovalPolicy, Attendance};
 use crate::proposal::set_digest;
@@ -36,6 +36,15 @@ pub struct Segment {
     pub attendance: Attendance,
     /// When it took the run up.
     pub since: Timestamp,
+    /// When it recorded something last; what people and the clock record does not count.
+    pub until: Timestamp,
+}
+
+impl Segment {
+    /// The active time that is proven of a driver that vanished.
+    pub fn proven_ms(&self) -> u64 {
+        self.until.ms_since(self.since)
+    }
 }
 
 /// Where the conversation with the model stands.
@@ -244,12 +253,28 @@ impl RunState {
         }
     }
 
+    /// The calls that wait for an answer; none once the run has ended.
+    fn waiting(&self) -> impl Iterator<Item = &Call> {
+        let goes_on = self.outcome.is_none();
+        self.batch()
+            .filter(move |call| goes_on && call.phase == Phase::Pending)
+    }
+
     /// The calls that wait for an answer, with their request digests.
     pub fn pending(&self) -> BTreeMap<CallId, Digest> {
-        let pending = self.batch().filter(|call| call.phase == Phase::Pending);
-        pending
-            .filter_map(|call| Some((call.id, call.requested.as_ref()?.digest)))
-            .collect()
+        let asked = |call: &Call| Some((call.id, call.requested.as_ref()?.digest));
+        self.waiting().filter_map(asked).collect()
+    }
+
+    /// The calls of the newest reply about which people were asked.
+    pub fn asked(&self) -> impl Iterator<Item = &Call> {
+        let calls = |reply: &Reply| {
+            let calls = reply.calls.iter().filter_map(|call| self.calls.get(call));
+            let asked: Vec<&Call> = calls.filter(|call| call.requested.is_some()).collect();
+            (!asked.is_empty()).then_some(asked)
+        };
+        let newest = self.replies.iter().rev().find_map(calls);
+        newest.unwrap_or_default().into_iter()
     }
 
     /// The code over all pending requests: what cards show and an answer may name.
@@ -275,11 +300,22 @@ impl RunState {
 
     /// The earliest time at which something that is pending expires.
     pub fn expires_at(&self) -> Option<Timestamp> {
-        let pending = self.batch().filter(|call| call.phase == Phase::Pending);
-        pending
-            .filter_map(|call| call.requested.as_ref())
-            .map(|asked| asked.expires_at)
-            .min()
+        let asked = self.waiting().filter_map(|call| call.requested.as_ref());
+        asked.map(|asked| asked.expires_at).min()
+    }
+
+    /// The calls of the newest reply that are not over, each with how far it has come.
+    pub fn open_calls(&self) -> Vec<OpenCall> {
+        let why = |phase| match phase {
+            Phase::Named | Phase::Proposed => Some(OpenWhy::NotGated),
+            Phase::Pending => Some(OpenWhy::Pending),
+            Phase::Granted => Some(OpenWhy::NotStarted),
+            Phase::Executing { .. } | Phase::InDoubt => Some(OpenWhy::InDoubt),
+            Phase::Closed(_) => None,
+        };
+        let open = self.batch().map(|call| (call.id, why(call.phase)));
+        open.filter_map(|(call, why)| Some(OpenCall { call, why: why? }))
+            .collect()
     }
 
     /// What a listing says about it.

@@ -75,9 +75,7 @@ fn a_named_call_is_proposed_once_and_as_the_model_named_it() {
     given(and(named(&["set"]), [narrowed(&["look"])]))
         .with(&["arguments"])
         .when(propose(1, "set"))
-        .then_rejected(&Rejection::OutOfTurn(
-            "the tool is not among the run's tools",
-        ));
+        .then([refused(1, RefusalKind::DeniedTool)]);
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(crate) fn answer(
     match set {
         Ok(set) => send(wiring, open, run, set, next),
         Err(error) => {
-            wiring.block_on(open.ledger.note_refused(run, &caller))?;
+            wiring.block_on(open.ledger.note_refused(run, &caller));
             Err(error)
         }
     }
@@ -131,9 +131,9 @@ fn cover(state: &RunState, verdicts: &Verdicts) -> Result<AnswerSet, CommandErro
 
 /// Whether the last set was answered: then somebody else was first, which is another error.
 pub(super) fn already_or(state: &RunState, otherwise: Rejection) -> Rejection {
-    let asked = state.calls().filter(|call| call.requested().is_some());
-    let answered: Vec<CallId> = asked.map(placet_ledger::run::Call::id).collect();
-    if state.last_answer().is_none() {
+    let answered = state.asked().filter(|call| call.answered().is_some());
+    let answered: Vec<CallId> = answered.map(placet_ledger::run::Call::id).collect();
+    if answered.is_empty() {
         otherwise
     } else {
         Rejection::AlreadyAnswered(answered)

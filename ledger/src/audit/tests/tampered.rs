@@ -89,7 +89,7 @@ fn every_single_flipped_bit_is_found() {
 #[test]
 fn a_changed_last_record_is_told_by_tree_and_head() {
     let mut fake = Fake::example();
-    fake.edit(24, "\"completed\"", "\"failed\"");
+    fake.edit(24, "409400Z", "409401Z");
     let both = [
         (None, FindingKind::RootDiffers),
         (None, FindingKind::HeadDiffers),
@@ -97,6 +97,9 @@ fn a_changed_last_record_is_told_by_tree_and_head() {
     assert_eq!(found(&fake), both);
     fake.retail();
     assert_eq!(found(&fake), both[1..]);
+    let mut fake = Fake::example();
+    fake.edit(24, "\"completed\"", "\"failed\"");
+    assert_eq!(first(&fake), (24, FindingKind::EventIllegal));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Decision;
 use super::calls::expired;
-use super::lifecycle::{finished, open_calls};
+use super::lifecycle::finished;
 use crate::answers::{AnswerSet, CoverageError};
 use crate::approval::Answer;
 use crate::content::Blobs;
@@ -105,7 +105,7 @@ pub(super) fn expire(state: &RunState, given: &Given) -> Decision {
     }
     if let Some(open) = state.segment() {
         decided.push(Decided::fact(Event::SegmentEnded(SegmentEnded {
-            active_ms: state.head().at.ms_since(open.since),
+            active_ms: open.proven_ms(),
             driver: open.driver,
             epoch: open.epoch,
             reason: SegmentEnd::Finished,
@@ -117,7 +117,8 @@ pub(super) fn expire(state: &RunState, given: &Given) -> Decision {
                 .call(open.call)
                 .is_some_and(|c| expired_calls(state, given).any(|e| e == c))
     };
-    let open = open_calls(state)
+    let open = state
+        .open_calls()
         .into_iter()
         .filter(|open| !closed(open))
         .collect();

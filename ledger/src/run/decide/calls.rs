@@ -41,9 +41,15 @@ pub(super) fn propose(state: &RunState, given: &Given, proposal: Proposal) -> De
         return Err(Rejection::OutOfTurn("the model named another tool"));
     }
     if !state.offers(&proposal.tool) {
-        return Err(Rejection::OutOfTurn(
-            "the tool is not among the run's tools",
-        ));
+        // It was taken away while the proposal was being made.
+        let kind = RefusalKind::DeniedTool;
+        return Ok(vec![refused(
+            given,
+            proposal.call,
+            kind,
+            None,
+            Blobs::new(),
+        )]);
     }
     let optional = ["execute_arguments", "message", "precondition", "preview"];
     let blobs = blobs(given, &["arguments"], &optional)?;

@@ -6,13 +6,12 @@ use crate::content::Blobs;
 use crate::digest::Digest;
 use crate::event::{
     Event, LimitsTightened, ModelCalled, ModelFailed, ModelFailure, ModelReplied, NamedCall,
-    OpenCall, OpenWhy, Outcome, RunCancelRequested, RunFinished, RunParked, RunStarted, SegmentEnd,
+    OpenCall, Outcome, RunCancelRequested, RunFinished, RunParked, RunStarted, SegmentEnd,
     SegmentEnded, SegmentReason, SegmentStarted, Stop, ToolsNarrowed,
 };
 use crate::id::{DriverId, HostId, Name};
 use crate::limits::PENDING_CALLS_MAX;
 use crate::policy::Attendance;
-use crate::run::call::Phase;
 use crate::run::command::Start;
 use crate::run::given::{Decided, Given};
 use crate::run::next::{Effect, Step, next};
@@ -52,18 +51,14 @@ pub(super) struct TakenUp {
     pub(super) reason: SegmentReason,
 }
 
-pub(super) fn take_up(state: &RunState, given: &Given, taken: TakenUp) -> Decision {
+pub(super) fn take_up(state: &RunState, taken: TakenUp) -> Decision {
     let mut decided = Vec::new();
     if let Some(open) = state.segment() {
         if open.driver == taken.driver {
             return Err(Rejection::OutOfTurn("the driver has the run already"));
         }
         // Its driver holds no lock any more, or this one could not have taken it.
-        let active_ms = state
-            .head()
-            .at
-            .ms_since(open.since)
-            .min(given.at.ms_since(open.since));
+        let active_ms = open.proven_ms();
         decided.push(end_segment(state, SegmentEnd::Lost, active_ms)?);
     }
     let epoch = state
@@ -152,15 +147,13 @@ pub(super) struct Reply {
 
 /// The attempt whose reply is due.
 fn called(state: &RunState) -> Result<u32, Rejection> {
-    segment(state)?;
-    match next(state) {
-        Step::Perform(Effect::Complete { attempt }) => Ok(attempt),
-        Step::Perform(Effect::Prepare { .. } | Effect::Propose(_) | Effect::Reconcile(_))
-        | Step::Gate(_)
-        | Step::Execute(_)
-        | Step::Await(_)
-        | Step::Finish(_)
-        | Step::Finished => Err(Rejection::OutOfTurn("no reply of the model is due")),
+    let open = segment(state)?;
+    match state.turn() {
+        // Also while the run is being cancelled: what was said is said.
+        Turn::Called { attempt, epoch, .. } if *epoch == open.epoch => Ok(*attempt),
+        Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed { .. } => {
+            Err(Rejection::OutOfTurn("no reply of the model is due"))
+        }
     }
 }
 
@@ -287,7 +280,7 @@ fn end(state: &RunState, outcome: Outcome, active_ms: u64) -> Decision {
         };
         decided.push(end_segment(state, reason, active_ms)?);
     }
-    decided.push(finished(state, outcome, open_calls(state)));
+    decided.push(finished(state, outcome, state.open_calls()));
     Ok(decided)
 }
 
@@ -305,18 +298,4 @@ pub(super) fn finished(state: &RunState, outcome: Outcome, open: Vec<OpenCall>) 
         event: Event::RunFinished(RunFinished { open, outcome }),
         blobs,
     }
-}
-
-/// The calls of the newest reply that are not over, each with how far it has come.
-pub(super) fn open_calls(state: &RunState) -> Vec<OpenCall> {
-    let why = |phase| match phase {
-        Phase::Named | Phase::Proposed => Some(OpenWhy::NotGated),
-        Phase::Pending => Some(OpenWhy::Pending),
-        Phase::Granted => Some(OpenWhy::NotStarted),
-        Phase::Executing { .. } | Phase::InDoubt => Some(OpenWhy::InDoubt),
-        Phase::Closed(_) => None,
-    };
-    let open = state.batch().map(|call| (call.id(), why(call.phase())));
-    open.filter_map(|(call, why)| Some(OpenCall { call, why: why? }))
-        .collect()
 }

@@ -45,7 +45,7 @@ pub fn decide(state: Option<&RunState>, given: &Given, command: Command) -> Deci
                 host,
                 reason,
             };
-            lifecycle::take_up(state, given, taken)
+            lifecycle::take_up(state, taken)
         }
         Command::PutDown { reason, active_ms } => lifecycle::put_down(state, reason, active_ms),
         Command::CallModel {

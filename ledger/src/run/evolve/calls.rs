@@ -1,8 +1,9 @@
 //! What the events of one call do to it.
 
-use super::super::call::{Call, Close, Grant, Phase, Proposed, Requested};
+use super::super::call::{Answered, Call, Close, Grant, Phase, Proposed, Requested};
 use super::super::state::RunState;
 use super::Evolved;
+use crate::approval::{Answer, By};
 use crate::content::{Blob, Blobs};
 use crate::digest::Digest;
 use crate::envelope::Envelope;
@@ -10,7 +11,7 @@ use crate::event::{
     ApprovalGranted, ApprovalRequested, CallProposed, Event, ExecutionEnded, ExecutionStarted,
     Settlement,
 };
-use crate::id::CallId;
+use crate::id::{AnswerId, CallId};
 use crate::proposal::proposal_digest;
 
 impl RunState {
@@ -30,6 +31,7 @@ impl RunState {
                 self.last_answer = Some(event.answer);
                 self.parked = false;
                 self.close(event.call, &[Phase::Pending], Close::Denied, envelope)?;
+                self.answered(event.call, event.answer, (&event.by, Answer::Deny));
                 self.denied.push(event.call);
                 Ok(())
             }
@@ -225,6 +227,9 @@ impl RunState {
                 (Phase::Pending, asked.map(|asked| asked.expires_at))
             }
         };
+        if let ApprovalGranted::ByPerson(grant) = event {
+            self.answered(grant.call, grant.answer, (&grant.by, Answer::Approve));
+        }
         let call = self.open_call(event.call(), &[phase])?;
         call.grant = Some(Grant {
             version,
@@ -235,6 +240,13 @@ impl RunState {
         call.phase = Phase::Granted;
         call.last = envelope.header().id;
         Ok(())
+    }
+
+    fn answered(&mut self, call: CallId, set: AnswerId, (by, answer): (&By, Answer)) {
+        if let Some(call) = self.calls.get_mut(&call) {
+            let by = by.clone();
+            call.answered = Some(Answered { set, by, answer });
+        }
     }
 
     fn execution_started(&mut self, event: &ExecutionStarted, envelope: &Envelope) -> Evolved {

@@ -4,11 +4,13 @@ mod calls;
 
 use std::collections::BTreeMap;
 
-use super::call::{Call, Phase};
+use super::call::{Call, Close, Phase};
+use super::next::{Effect, Step, next};
 use super::state::{Head, Reply, RunState, Segment, Turn};
+use crate::approval::Actor;
 use crate::envelope::Envelope;
 use crate::event::{
-    Event, ModelCalled, ModelFailed, ModelReplied, RunFinished, RunStarted, SegmentEnded,
+    Event, ModelCalled, ModelFailed, ModelReplied, Outcome, RunFinished, RunStarted, SegmentEnded,
     SegmentStarted,
 };
 use crate::id::RunId;
@@ -43,6 +45,11 @@ pub fn evolve(state: Option<RunState>, envelope: &Envelope) -> Result<RunState, 
     };
     state.apply(envelope).map_err(illegal)?;
     let header = envelope.header();
+    if let (Some(segment), Actor::Engine | Actor::Policy | Actor::Allowlist) =
+        (&mut state.segment, &header.actor)
+    {
+        segment.until = header.at;
+    }
     state.head = Head {
         version: header.version,
         digest: envelope.digest(),
@@ -167,6 +174,7 @@ impl RunState {
             epoch: event.epoch,
             attendance: event.attendance,
             since: envelope.at(),
+            until: envelope.at(),
         });
         Ok(())
     }
@@ -265,6 +273,7 @@ impl RunState {
                 last: envelope.header().id,
                 proposed: None,
                 requested: None,
+                answered: None,
                 grant: None,
                 attempts: 0,
                 duration_ms: 0,
@@ -304,6 +313,22 @@ impl RunState {
         let executing = |call: &Call| matches!(call.phase, Phase::Executing { .. });
         if self.batch().any(executing) {
             return Err("a call is being executed");
+        }
+        let due = match event.outcome {
+            Outcome::Completed | Outcome::Failed | Outcome::Cancelled => {
+                next(self) == Step::Finish(event.outcome)
+            }
+            Outcome::Budget => matches!(next(self), Step::Perform(Effect::Prepare { .. })),
+            Outcome::Expired => {
+                let expired = |call: &Call| call.phase == Phase::Closed(Close::Expired);
+                self.batch().any(expired)
+            }
+        };
+        if !due {
+            return Err("the run does not end that way here");
+        }
+        if event.open != self.open_calls() {
+            return Err("these are not the calls that were left");
         }
         self.parked = false;
         self.outcome = Some(event.outcome);

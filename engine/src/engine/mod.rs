@@ -1,5 +1,7 @@
 //! The engine: start, answer, resume, cancel; the one facade for every surface.
 
+mod ending;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,18 +10,18 @@ use placet_ledger::answers::AnswerSet;
 use placet_ledger::budget::Limits;
 use placet_ledger::canonical;
 use placet_ledger::clock::Clock;
-use placet_ledger::content::{Text, Texts};
+use placet_ledger::content::{Contents, Text, Texts};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Outcome, SegmentReason};
 use placet_ledger::id::{DriverId, HostId, Name, RunId};
 use placet_ledger::ledger::Ledger;
 use placet_ledger::policy::{ApprovalPolicy, Attendance, HttpApproval};
-use placet_ledger::run::{Caller, Command, RunState, Start, Status, Step, next};
+use placet_ledger::run::{Caller, Command, RunState, Start, Step, next};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::Conversation;
-use crate::effects::{Act, BriefError, EffectHandler, LiveHandler};
+use crate::effects::{BriefError, EffectHandler, LiveHandler};
 use crate::model::Model;
 use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
 use crate::runner::{Progress, Runner, RunnerError};
@@ -264,10 +266,7 @@ impl Engine {
         if reason != SegmentReason::Start {
             self.ledger.expire(run).await?;
         }
-        let (step, open) = self
-            .ledger
-            .look(run, |state, _| (next(state), state.segment().is_some()))
-            .await?;
+        let (step, open) = self.stands(run).await?;
         match step {
             Step::Finished => return self.stopped(run).await,
             // Nobody needs to take up what only waits.
@@ -280,18 +279,7 @@ impl Engine {
         }
         let _driving = self.take(run)?;
         let handler = self.handler(run).await?;
-        let driver = DriverId::new(uuid::Uuid::now_v7());
-        let recorded = self.ledger.look(run, |state, _| state.attendance()).await?;
-        let attendance = attendance.unwrap_or(recorded);
-        let command = Command::TakeUp {
-            attendance,
-            driver,
-            host: self.host,
-            reason,
-        };
-        self.ledger
-            .handle(run, &Caller::Driver, command, Texts::new())
-            .await?;
+        let driver = self.take_up(run, reason, attendance).await?;
         let kept = self.kept().remove(&run);
         let mut runner = Runner::new(self.ledger.clone(), handler, run, kept);
         let progress = runner.drive(driver, &self.stop).await?;
@@ -393,49 +381,43 @@ impl Engine {
         Ok((kept != has).then_some(kept))
     }
 
-    /// Ends a run: recorded first, then whatever an earlier driver left is reconciled.
-    pub async fn cancel(
-        &self,
-        run: RunId,
-        caller: &Caller,
-        note: Option<String>,
-    ) -> Result<Stopped, EngineError> {
-        self.ledger.expire(run).await?;
-        let note = note.filter(|note| !note.is_empty());
-        let texts = note.map(|note| (String::from("note"), Text::plain(note)));
-        let act = Act {
-            command: Command::Cancel,
-            texts: texts.into_iter().collect(),
-        };
-        self.ledger
-            .handle(run, caller, act.command, act.texts)
-            .await?;
-        self.ledger.commit(run).await?;
-        let (step, open) = self
-            .ledger
-            .look(run, |state, _| (next(state), state.segment().is_some()))
-            .await?;
-        if let (Step::Finish(outcome), false) = (&step, open) {
-            let command = Command::Finish {
-                outcome: *outcome,
-                active_ms: 0,
-            };
-            self.ledger
-                .handle(run, &Caller::Driver, command, Texts::new())
-                .await?;
-            self.ledger.commit(run).await?;
-            return self.stopped(run).await;
-        }
-        self.drive(run, SegmentReason::Resumed, None).await
+    /// What remains to be done of a run, and whether a segment of it is open.
+    async fn stands(&self, run: RunId) -> Result<(Step, bool), EngineError> {
+        let look = |state: &RunState, _: &Contents| (next(state), state.segment().is_some());
+        Ok(self.ledger.look(run, look).await?)
     }
 
-    /// What a listing says about a run.
-    pub async fn status(&self, run: RunId) -> Result<Status, EngineError> {
-        Ok(self.ledger.look(run, |state, _| state.status()).await?)
+    /// Takes a run up for a new driver.
+    async fn take_up(
+        &self,
+        run: RunId,
+        reason: SegmentReason,
+        attendance: Option<Attendance>,
+    ) -> Result<DriverId, EngineError> {
+        let driver = DriverId::new(uuid::Uuid::now_v7());
+        let recorded = self.ledger.look(run, |state, _| state.attendance()).await?;
+        let command = Command::TakeUp {
+            attendance: attendance.unwrap_or(recorded),
+            driver,
+            host: self.host,
+            reason,
+        };
+        self.ledger
+            .handle(run, &Caller::Driver, command, Texts::new())
+            .await?;
+        Ok(driver)
     }
 
     /// The live handler of a run, once its workspace, tools and model are what they were.
     async fn handler(&self, run: RunId) -> Result<Arc<dyn EffectHandler>, EngineError> {
+        let (registry, model, config) = self.equip(run).await?;
+        let model = self.outfit.model(&model, &config)?;
+        let clock = self.clock.clone();
+        Ok(Arc::new(LiveHandler::new(Arc::new(registry), model, clock)))
+    }
+
+    /// The tools of a run, if its workspace and they are what they were; its model and config.
+    async fn equip(&self, run: RunId) -> Result<(Registry, Name, ConfigRecord), EngineError> {
         let (recorded, scope, config, model) = self
             .ledger
             .look(run, |state, contents| {
@@ -449,9 +431,8 @@ impl Engine {
         let scope = scope.ok_or(EngineError::Content("scope"))?;
         let (found, registry) = self.outfit.tools(Path::new(&recorded.path))?;
         if found.root != recorded.root {
-            return Err(EngineError::WorkspaceReplaced {
-                path: recorded.path,
-            });
+            let path = recorded.path;
+            return Err(EngineError::WorkspaceReplaced { path });
         }
         let same = |tool: &ScopeTool| {
             registry.iter().any(|known| {
@@ -461,18 +442,12 @@ impl Engine {
         if let Some(changed) = scope.tools.into_iter().find(|tool| !same(tool)) {
             return Err(EngineError::ToolChanged(changed.name));
         }
-        let model = self.outfit.model(&model, &config.unwrap_or_default())?;
-        let clock = self.clock.clone();
-        Ok(Arc::new(LiveHandler::new(Arc::new(registry), model, clock)))
+        Ok((registry, model, config.unwrap_or_default()))
     }
 }
 
 /// A content of `run.started`.
-fn read<T: DeserializeOwned>(
-    state: &RunState,
-    contents: &placet_ledger::content::Contents,
-    name: &str,
-) -> Option<T> {
+fn read<T: DeserializeOwned>(state: &RunState, contents: &Contents, name: &str) -> Option<T> {
     let bytes = contents.bytes(&state.texts().get(name)?.commitment)?;
     serde_json::from_slice(bytes).ok()
 }

@@ -1,0 +1,93 @@
+//! Recording a set of answers: an append of its own, all verdicts or none.
+
+use super::Owner;
+use super::cell::Cell;
+use crate::answers::AnswerSet;
+use crate::approval::{By, CallAnswer};
+use crate::content::{Contents, Text, Texts};
+use crate::error::LedgerError;
+use crate::id::{CallId, RunId};
+use crate::run::{Call, Caller, Command, Rejection, RunState};
+use crate::store::chain;
+
+impl Owner {
+    /// Records a set of answers, once. What a driver decided before is durable first.
+    pub(crate) async fn answer(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        set: &AnswerSet,
+    ) -> Result<(), LedgerError> {
+        let mut cell = self.cell(run).await?;
+        self.commit_cell(run, &mut cell).await?;
+        let by = caller.person().ok_or(Rejection::NotAPerson)?;
+        if is_recorded(cell.state(run)?, &cell.contents, (set, &by)) {
+            return Ok(());
+        }
+        if self.expire_cell(run, &mut cell).await? {
+            let late = set.iter().next().map_or(CallId::FIRST, |line| line.call);
+            return Err(Rejection::Expired(late).into());
+        }
+        let command = Command::Answer(set.clone());
+        match self.stage(run, &mut cell, caller, (command, notes(set))) {
+            Err(LedgerError::Rejected(_)) if cell.state(run)?.last_answer() == Some(set.id()) => {
+                let calls = set.iter().map(|line| line.call).collect();
+                return Err(Rejection::AlreadyAnswered(calls).into());
+            }
+            staged => staged?,
+        };
+        self.commit_cell(run, &mut cell).await
+    }
+
+    /// Closes what nobody answered in time. Says whether anything was.
+    pub(super) async fn expire_cell(
+        &self,
+        run: RunId,
+        cell: &mut Cell,
+    ) -> Result<bool, LedgerError> {
+        let due = cell.state(run)?.expires_at();
+        if due.is_none_or(|at| self.now() < at) {
+            return Ok(false);
+        }
+        let act = (Command::Expire, Texts::new());
+        self.stage(run, cell, &Caller::Driver, act)?;
+        self.commit_cell(run, cell).await?;
+        Ok(true)
+    }
+
+    /// Notes a refused answer; whoever was refused is told why, whatever becomes of the note.
+    pub(crate) async fn note_refused(&self, run: RunId, caller: &Caller) {
+        if let Err(error) = self.try_note_refused(run, caller).await {
+            tracing::warn!(%run, error = chain(&error), "a refused answer could not be noted");
+        }
+    }
+}
+
+fn notes(set: &AnswerSet) -> Texts {
+    let note = |line: &CallAnswer| {
+        let note = line.note.as_ref().filter(|note| !note.is_empty())?;
+        Some((format!("note.{}", line.call), Text::plain(note.clone())))
+    };
+    set.iter().filter_map(note).collect()
+}
+
+/// Whether this very set of this very person was recorded before: the same calls with the same
+/// requests, verdicts and notes.
+fn is_recorded(state: &RunState, contents: &Contents, (set, by): (&AnswerSet, &By)) -> bool {
+    let recorded = |line: &CallAnswer, call: &Call| {
+        let note = call.note().and_then(|note| contents.text(&note.commitment));
+        let said = line.note.as_deref().filter(|note| !note.is_empty());
+        let answered = call.answered();
+        line.call == call.id()
+            && call.requested().map(|asked| asked.digest) == Some(line.request)
+            && answered.is_some_and(|is| is.set == set.id() && is.by == *by)
+            && answered.is_some_and(|is| is.answer == line.answer)
+            && note == said
+    };
+    let mut calls = state.asked();
+    state.last_answer() == Some(set.id())
+        && set
+            .iter()
+            .all(|line| calls.next().is_some_and(|call| recorded(line, call)))
+        && calls.next().is_none()
+}
