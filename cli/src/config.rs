@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use placet_engine::outfit::read_text;
 use placet_ledger::policy::ApprovalPolicy;
 use serde::Deserialize;
 
@@ -67,15 +68,23 @@ pub(crate) struct WorkspaceConfig {
 /// The name of the file in a workspace.
 const WORKSPACE_FILE: &str = "placet.toml";
 
+/// The folder of the user's config.
+pub(crate) fn default_folder(io: &Io) -> Option<PathBuf> {
+    let home = || io.var("HOME").map(|home| Path::new(home).join(".config"));
+    let folder = io.var("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home);
+    folder.map(|folder| io.path(&folder.join("placet")))
+}
+
 /// Reads the user's config. One that was named must be there.
 pub(crate) fn user(named: Option<&Path>, io: &Io) -> Result<(PathBuf, Config), CommandError> {
-    let path = match (named, io.var("XDG_CONFIG_HOME"), io.var("HOME")) {
-        (Some(named), _, _) => io.path(named),
-        (None, Some(folder), _) => Path::new(folder).join("placet/config.toml"),
-        (None, None, Some(home)) => Path::new(home).join(".config/placet/config.toml"),
-        (None, None, None) => return Ok((PathBuf::new(), Config::default())),
+    let path = match named {
+        Some(named) => io.path(named),
+        None => match default_folder(io) {
+            Some(folder) => folder.join("config.toml"),
+            None => return Ok((PathBuf::new(), Config::default())),
+        },
     };
-    match (std::fs::read_to_string(&path), named) {
+    match (read_text(&path), named) {
         (Ok(text), _) => Ok((path.clone(), parse(&path, &text)?)),
         (Err(error), None) if error.kind() == std::io::ErrorKind::NotFound => {
             Ok((path, Config::default()))
@@ -90,7 +99,7 @@ pub(crate) fn user(named: Option<&Path>, io: &Io) -> Result<(PathBuf, Config), C
 /// Reads what a workspace takes away.
 pub(crate) fn workspace(folder: &Path) -> Result<WorkspaceConfig, CommandError> {
     let path = folder.join(WORKSPACE_FILE);
-    match std::fs::read_to_string(&path) {
+    match read_text(&path) {
         Ok(text) => parse(&path, &text).map_err(|error| {
             error.hint("a file in the workspace may hold denied_tools, and nothing that grants")
         }),

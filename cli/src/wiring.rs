@@ -101,6 +101,7 @@ impl<'a> Wiring<'a> {
         mut told: UnboundedReceiver<Recorded>,
         work: impl Future<Output = T>,
     ) -> Result<T, CommandError> {
+        let stop = self.printer.io().stop.clone();
         let printer = &mut self.printer;
         let mut tell = |recorded: &Recorded| {
             let line = EventOut::facts(recorded);
@@ -108,18 +109,24 @@ impl<'a> Wiring<'a> {
         };
         self.runtime.block_on(async {
             tokio::pin!(work);
-            loop {
+            let mut failed = None;
+            let done = loop {
                 tokio::select! {
                     biased;
-                    Some(recorded) = told.recv() => tell(&recorded)?,
-                    done = &mut work => {
-                        while let Ok(recorded) = told.try_recv() {
-                            tell(&recorded)?;
+                    Some(recorded) = told.recv() => {
+                        if failed.is_none() && let Err(error) = tell(&recorded) {
+                            // Work that is dropped would leave effects without an outcome.
+                            stop.raise();
+                            failed = Some(error);
                         }
-                        return Ok(done);
                     }
+                    done = &mut work => break done,
                 }
+            };
+            while let (None, Ok(recorded)) = (&failed, told.try_recv()) {
+                failed = tell(&recorded).err();
             }
+            failed.map_or(Ok(done), Err)
         })
     }
 
@@ -172,10 +179,7 @@ impl<'a> Wiring<'a> {
             stamps: Arc::new(LiveStamps::new(clock.clone())),
         };
         let ledger = self.block_on(Ledger::open(parts))?;
-        let outfit = LocalOutfit {
-            closed: self.closed()?,
-            locks: self.home.locks(),
-        };
+        let outfit = self.outfit()?;
         let stop = self.printer.io().stop.clone();
         let host = self.home.host()?;
         let engine = Engine::new(ledger.clone(), Arc::new(outfit), clock, host, stop);
@@ -230,6 +234,14 @@ impl<'a> Wiring<'a> {
         Ok(self.home.head_dir(ledger))
     }
 
+    /// What equips runs.
+    pub(crate) fn outfit(&mut self) -> Result<LocalOutfit, CommandError> {
+        Ok(LocalOutfit {
+            closed: self.closed()?,
+            locks: self.home.locks(),
+        })
+    }
+
     /// What no tool may touch: the home, the head files, the config, the program itself.
     fn closed(&mut self) -> Result<ClosedSet, CommandError> {
         let mut closed = ClosedSet::new();
@@ -239,12 +251,12 @@ impl<'a> Wiring<'a> {
         }
         closed.close_folder(&self.home.dir).map_err(failed)?;
         closed.close_folder(self.home.state_dir()).map_err(failed)?;
-        if let Some(folder) = self.config_path.parent().filter(|folder| folder.is_dir()) {
-            if self.global.config.is_some() {
-                closed.close_file(&self.config_path).map_err(failed)?;
-            } else {
-                closed.close_folder(folder).map_err(failed)?;
-            }
+        // The default folder is read by every run that names no other file.
+        if let Some(folder) = config::default_folder(self.printer.io()) {
+            closed.close_folder(&folder).map_err(failed)?;
+        }
+        if self.global.config.is_some() {
+            closed.close_file(&self.config_path).map_err(failed)?;
         }
         Ok(closed)
     }
@@ -256,11 +268,13 @@ impl<'a> Wiring<'a> {
         let made = self
             .build(&staging, ledger)
             .and_then(|()| self.home.adopt(&staging));
-        if made.is_err() {
+        if let Err(error) = made {
             // What was half made is of no use to anyone.
             drop(std::fs::remove_dir_all(&staging.dir));
+            drop(std::fs::remove_dir_all(staging.head_dir(ledger)));
+            // Where somebody else made one at the same time, that one is used.
+            return self.home.ledger().map_or(Err(error), |_| Ok(()));
         }
-        made?;
         let dir = self.home.dir.display().to_string();
         self.printer.note(&format!("made a new ledger at {dir}"));
         self.printer.note(&format!(

@@ -398,7 +398,7 @@ fn shows_what_was_declined_in_a_finished_run() {
     run <run1> completed
       last text
         | Done.
-      declined     c3 rm: denied
+      denied       c3 rm: keep \u{202e}the (+1 lines, 4 bytes)
     -- stderr --
     -- exit 0 --
     ");
@@ -415,7 +415,7 @@ fn shows_what_was_declined_in_a_finished_run() {
         | Tidy up.
       last text
         | Done.
-      declined     c3 rm: denied
+      denied       c3 rm: keep \u{202e}the (+1 lines, 4 bytes)
         | keep \u{202e}the
         | log
     "#);

@@ -16,6 +16,7 @@ pub mod nearest;
 pub mod outfit;
 pub mod policy;
 pub mod record;
+pub mod recording;
 pub mod replay;
 pub mod runner;
 pub mod stop;

@@ -1,9 +1,13 @@
 //! The outfit of runs on this machine: file tools in a workspace, and models by name.
 
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use placet_ledger::id::Name;
+use rustix::fs::OFlags;
 
 use crate::engine::{Outfit, OutfitError};
 use crate::model::{Model, Scripted};
@@ -11,6 +15,30 @@ use crate::record::{ConfigRecord, WorkspaceRecord};
 use crate::tool::fs::register_file_tools;
 use crate::tool::registry::Registry;
 use crate::workspace::{ClosedSet, Workspace};
+
+/// Bytes of a config or script: nobody writes more by hand, and a reader must come to an end.
+const TEXT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// The text of a file that people write: a regular one, of a size that has an end.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
+    // Opening a pipe would wait for somebody to write to it.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(wrong("it is not a regular file"));
+    }
+    let mut text = String::new();
+    let mut bounded = file.take(TEXT_BYTES_MAX.saturating_add(1));
+    bounded.read_to_string(&mut text)?;
+    if bounded.limit() == 0 {
+        return Err(wrong("it is larger than 64 MiB"));
+    }
+    Ok(text)
+}
 
 /// The prefix of script models' names.
 pub const SCRIPT_PREFIX: &str = "script:";
@@ -34,7 +62,7 @@ enum ModelChoiceError {
     Read {
         path: String,
         #[source]
-        source: std::io::Error,
+        source: io::Error,
     },
 }
 
@@ -69,7 +97,7 @@ impl Outfit for LocalOutfit {
             .script
             .clone()
             .ok_or_else(|| failed(Box::new(ModelChoiceError::NoFile)))?;
-        let text = std::fs::read_to_string(&path)
+        let text = read_text(Path::new(&path))
             .map_err(|source| failed(Box::new(ModelChoiceError::Read { path, source })))?;
         let script = Scripted::parse(&text).map_err(|error| failed(Box::new(error)))?;
         Ok(Arc::new(script))

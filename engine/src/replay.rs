@@ -22,19 +22,9 @@ use placet_ledger::store::{Batch, EventStore, Expected};
 use placet_ledger::time::Timestamp;
 
 use crate::effects::{EffectHandler, RecordedHandler};
+use crate::recording::Recording;
 use crate::runner::{Runner, RunnerError};
 use crate::stop::Stop;
-
-/// What a replay needs of a run: its records, those of the authority stream, and the contents.
-#[derive(Debug, Clone, Default)]
-pub struct Recording {
-    /// The authority stream.
-    pub authority: Vec<Envelope>,
-    /// The run.
-    pub run: Vec<Envelope>,
-    /// The contents of both.
-    pub contents: Contents,
-}
 
 /// Where a replay came to something else.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

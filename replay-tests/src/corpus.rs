@@ -1,6 +1,6 @@
 //! The fixtures: recorded runs as files, and the worked example of the event format.
 
-use placet_engine::replay::Recording;
+use placet_engine::recording::Recording;
 use placet_ledger::content::{Content, Contents, Salt};
 use placet_ledger::envelope::{Envelope, RecordError};
 use serde::Deserialize;

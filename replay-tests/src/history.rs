@@ -4,7 +4,7 @@
 
 use placet_engine::engine::Narrowing;
 use placet_engine::model::ReplyCall;
-use placet_engine::replay::Recording;
+use placet_engine::recording::Recording;
 use placet_ledger::approval::Answer;
 use placet_ledger::budget::Limits;
 use placet_ledger::event::ModelFailure;

@@ -1,7 +1,6 @@
 //! Reading what a world's store holds: records, names of events, recordings.
 
-use placet_engine::replay::Recording;
-use placet_ledger::content::Contents;
+use placet_engine::recording::Recording;
 use placet_ledger::digest::Digest;
 use placet_ledger::envelope::Envelope;
 use placet_ledger::id::{RunId, StreamId, Version};
@@ -40,21 +39,6 @@ impl World {
 
     /// A run as a recording: what a replay needs of it.
     pub async fn recording(&self, run: RunId) -> Result<Recording, WorldError> {
-        let authority = self.stream(ledger_id().authority()).await?;
-        let records = self.records(run).await?;
-        let mut contents = Contents::default();
-        for (stream, records) in [
-            (ledger_id().authority(), &authority),
-            (run.stream(), &records),
-        ] {
-            let blobs = records.iter().flat_map(|record| record.blobs().values());
-            let commitments: Vec<_> = blobs.map(|blob| blob.commitment).collect();
-            contents.extend(self.store().content(stream, &commitments).await?);
-        }
-        Ok(Recording {
-            authority,
-            run: records,
-            contents,
-        })
+        Ok(Recording::gather(&**self.store(), ledger_id(), run).await?)
     }
 }

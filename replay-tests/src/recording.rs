@@ -15,53 +15,13 @@ use std::sync::Arc;
 use placet_engine::diff::unified;
 use placet_engine::policy::Gate;
 use placet_engine::replay::{Divergence, ReplayError};
-use placet_ledger::content::Commitment;
-use placet_ledger::export::{self, ExportError, ExportWriteError, What, read_export};
+use placet_ledger::export::{self, ExportWriteError, What};
 use placet_ledger::id::RunId;
-use placet_ledger::store::{EventStore, ReadError};
+use placet_ledger::store::EventStore;
 use serde_json::Value;
 
-pub use placet_engine::replay::{Recording, Replayed};
-
-/// Why a text is no recording.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordingError {
-    /// It is no export.
-    #[error("cannot read the recording")]
-    Export(#[from] ExportError),
-    /// A record of it cannot be read.
-    #[error("cannot read a record of the recording")]
-    Record(#[from] ReadError),
-    /// A content does not fit its commitment.
-    #[error("the content {0} of the recording was changed")]
-    Content(Commitment),
-    /// It is an export of a whole ledger.
-    #[error("the recording is of no single run: export one")]
-    NoRun,
-}
-
-/// Reads the export of one run.
-pub fn load(text: &str) -> Result<Recording, RecordingError> {
-    let export = read_export(text.lines())?;
-    let run = export.header.run.ok_or(RecordingError::NoRun)?;
-    let authority = export.header.ledger.authority();
-    let mut recording = Recording::default();
-    for stored in export.records {
-        let envelope = stored.parse()?.envelope;
-        if envelope.stream() == run.stream() {
-            recording.run.push(envelope);
-        } else if envelope.stream() == authority {
-            recording.authority.push(envelope);
-        }
-    }
-    for exported in export.contents {
-        if exported.content.commitment() != exported.commitment {
-            return Err(RecordingError::Content(exported.commitment));
-        }
-        recording.contents.insert(exported.content);
-    }
-    Ok(recording)
-}
+pub use placet_engine::recording::{Recording, RecordingError, load};
+pub use placet_engine::replay::Replayed;
 
 /// Writes the export of one run, contents included.
 pub async fn save(store: &dyn EventStore, run: RunId) -> Result<Vec<u8>, ExportWriteError> {

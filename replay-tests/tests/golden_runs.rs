@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use placet_engine::policy::Gate;
-use placet_engine::replay::{Divergence, Recording, ReplayError, Replayed, replay};
+use placet_engine::recording::Recording;
+use placet_engine::replay::{Divergence, ReplayError, Replayed, replay};
 use placet_ledger::content::{Content, Contents};
 use placet_ledger::envelope::Envelope;
 use placet_ledger::event::Class;

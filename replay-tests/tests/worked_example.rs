@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use placet_engine::policy::Gate;
-use placet_engine::replay::{Recording, ReplayError, Replayed, replay};
+use placet_engine::recording::Recording;
+use placet_engine::replay::{ReplayError, Replayed, replay};
 use placet_ledger::content::{Commitment, Content, Salt, size_class};
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::envelope::{Envelope, ledger_genesis, stream_genesis};

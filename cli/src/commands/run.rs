@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use placet_engine::engine::NewRun;
+use placet_engine::engine::{EngineError, NewRun, Outfit};
 use placet_engine::outfit::SCRIPT_PREFIX;
 use placet_engine::record::ConfigRecord;
 use placet_ledger::budget::{Limits, Usd};
@@ -73,7 +73,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     events: bool,
 
-    /// Whether somebody at the terminal is asked
+    /// Whether somebody at the terminal is asked; this release asks nobody there
     #[arg(long, value_enum, default_value_t = Attend::Auto, value_name = "WHEN")]
     attend: Attend,
 }
@@ -130,6 +130,12 @@ pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, 
     let events = args.events;
     let new = new_run(args, wiring)?;
     let caller = wiring.caller()?;
+    // Before a ledger is made for it.
+    let outfit = wiring.outfit()?;
+    outfit.tools(&new.workspace).map_err(EngineError::from)?;
+    outfit
+        .model(&new.model, &new.config)
+        .map_err(CommandError::usage)?;
     let mut open = wiring.open_or_create(events)?;
     let run = wiring.block_on(open.engine.start(&caller, new))?;
     wiring.printer.note(&format!("run {run}"));
@@ -155,6 +161,10 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
     let (model, config) = model(&spec, &wiring.printer.io().cwd.clone())?;
     let folder = args.workspace.clone().unwrap_or_default();
     let workspace = wiring.printer.io().path(&folder);
+    if !workspace.is_dir() {
+        let what = format!("there is no folder {} to work in", workspace.display());
+        return Err(CommandError::new(Kind::NotFound, what).hint("--workspace DIR names another"));
+    }
     let mut denied = args.deny_tools.clone();
     denied.extend(agent.denied_tools.iter().cloned());
     denied.extend(config::workspace(&workspace)?.denied_tools);

@@ -7,7 +7,10 @@ use super::card::Look;
 use super::run_page::words;
 use super::text;
 use crate::error::CommandError;
-use crate::wire::run::RunReport;
+use crate::wire::run::{RunReport, UnsuccessfulCall};
+
+/// Columns of a reason: the whole of it stands in `audit show`.
+const DETAIL_COLUMNS: usize = 100;
 
 /// Prints where a run stands; `prefix` is how it is named.
 pub(crate) fn print(
@@ -28,16 +31,8 @@ pub(crate) fn print(
     if let Some(cap) = &report.cap {
         let _ignored = writeln!(out, "  ended on     {cap}");
     }
-    for call in &report.unsuccessful {
-        let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();
-        let _ignored = writeln!(out, "  {:<12} {} {tool}", call.why, call.call);
-    }
-    for call in &report.declined {
-        let tool = call
-            .tool
-            .as_deref()
-            .map_or("(unknown tool)".into(), text::marked);
-        let _ignored = writeln!(out, "  declined     {} {tool}: {}", call.call, call.why);
+    for call in report.unsuccessful.iter().chain(&report.declined) {
+        not_done(&mut out, call);
     }
     for call in &report.pending {
         let asks = match call.kind {
@@ -51,4 +46,15 @@ pub(crate) fn print(
         let _ignored = writeln!(out, "next: {} runs show {prefix}", look.program);
     }
     printer.data(&out)
+}
+
+/// A call that was not done, and why.
+fn not_done(out: &mut String, call: &UnsuccessfulCall) {
+    let name = call.tool.as_deref().or(call.named.as_deref());
+    let name = name.map_or_else(|| String::from("(no name)"), text::marked);
+    let _ignored = write!(out, "  {:<12} {} {name}", call.why, call.call);
+    if let Some(detail) = &call.detail {
+        let _ignored = write!(out, ": {}", text::excerpt(detail, DETAIL_COLUMNS));
+    }
+    out.push('\n');
 }

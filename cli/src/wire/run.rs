@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use placet_engine::context::Provider;
 use placet_ledger::budget::{Cap, Tokens};
 use placet_ledger::content::Contents;
 use placet_ledger::event::{Outcome, RefusalKind};
@@ -61,8 +62,14 @@ pub(crate) struct UnsuccessfulCall {
     /// The tool, where the name is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tool: Option<String>,
-    /// Why.
+    /// The name that the model used, where it is none of the run's tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) named: Option<String>,
+    /// Why, in a word.
     pub(crate) why: &'static str,
+    /// Why, in a sentence: the approver's note, or what the tool said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) detail: Option<String>,
 }
 
 /// What one tool did in a run.
@@ -158,6 +165,7 @@ impl RunReport {
             Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
         };
         let usage = state.usage();
+        let (declined, unsuccessful) = not_done(state, contents);
         Self {
             run: state.run().to_string(),
             state: state_word(status),
@@ -165,9 +173,12 @@ impl RunReport {
             text,
             error: error.map(str::to_owned),
             cap: cap(state),
-            pending: state.batch().filter_map(pending).collect(),
-            declined: state.calls().filter_map(declined).collect(),
-            unsuccessful: state.calls().filter_map(unsuccessful).collect(),
+            pending: state
+                .batch()
+                .filter_map(|call| pending(state, call))
+                .collect(),
+            declined,
+            unsuccessful,
             tools: tools(state),
             usage: UsageReport {
                 active_ms: usage.active_ms,
@@ -191,8 +202,9 @@ fn cap(state: &RunState) -> Option<String> {
     Some(spent.unwrap_or(Cap::Tokens).to_string())
 }
 
-fn pending(call: &Call) -> Option<PendingCall> {
+fn pending(state: &RunState, call: &Call) -> Option<PendingCall> {
     let kind = match call.phase() {
+        _ if state.outcome().is_some() => return None,
         Phase::Pending => "approval",
         Phase::InDoubt => "in_doubt",
         Phase::Named
@@ -209,27 +221,47 @@ fn pending(call: &Call) -> Option<PendingCall> {
     })
 }
 
-fn named(call: &Call, why: &'static str) -> UnsuccessfulCall {
+fn named(
+    state: &RunState,
+    contents: &Contents,
+    call: &Call,
+    why: &'static str,
+) -> UnsuccessfulCall {
     let tool = call.tool().map(ToString::to_string);
+    let reply = state
+        .replies()
+        .iter()
+        .find(|reply| reply.calls.contains(&call.id()));
+    let provider = reply.and_then(|reply| reply.provider.as_ref());
+    let named = tool
+        .is_none()
+        .then(|| Provider::read(contents, provider).name(call.id()));
+    let said = call.note().or(call.result());
     UnsuccessfulCall {
         call: call.id().to_string(),
         tool,
+        named: named.filter(|name| !name.is_empty()),
         why,
+        detail: said
+            .and_then(|blob| contents.text(&blob.commitment))
+            .map(str::to_owned),
     }
 }
 
-fn declined(call: &Call) -> Option<UnsuccessfulCall> {
-    match end(call.phase()) {
-        Some(End::Declined(why)) => Some(named(call, why)),
-        Some(End::Succeeded | End::Unsuccessful(_)) | None => None,
+/// The calls that were refused or turned down, then those that ran and did not succeed.
+fn not_done(
+    state: &RunState,
+    contents: &Contents,
+) -> (Vec<UnsuccessfulCall>, Vec<UnsuccessfulCall>) {
+    let (mut declined, mut unsuccessful) = (Vec::new(), Vec::new());
+    for call in state.calls() {
+        match end(call.phase()) {
+            Some(End::Declined(why)) => declined.push(named(state, contents, call, why)),
+            Some(End::Unsuccessful(why)) => unsuccessful.push(named(state, contents, call, why)),
+            Some(End::Succeeded) | None => {}
+        }
     }
-}
-
-fn unsuccessful(call: &Call) -> Option<UnsuccessfulCall> {
-    match end(call.phase()) {
-        Some(End::Unsuccessful(why)) => Some(named(call, why)),
-        Some(End::Succeeded | End::Declined(_)) | None => None,
-    }
+    (declined, unsuccessful)
 }
 
 fn tools(state: &RunState) -> BTreeMap<String, ToolTotals> {

@@ -1,22 +1,18 @@
 //! `placet runs replay`: drive a run again from its record, and compare.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
 use placet_engine::policy::Gate;
-use placet_engine::replay::{Recording, ReplayError, replay};
-use placet_ledger::content::Contents;
-use placet_ledger::envelope::Envelope;
+use placet_engine::recording::{Recording, load};
+use placet_engine::replay::{ReplayError, replay};
 use placet_ledger::event::Outcome;
-use placet_ledger::id::{StreamId, Version};
-use placet_ledger::store::EventStore;
-use placet_ledger::store::pages::read_stream;
 use serde_json::json;
 
-use crate::commands::runs::find;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
-use crate::reading;
+use crate::reading::{self, Reading};
 use crate::wiring::Wiring;
 
 /// Drive a run again from its record; exit 6 and the first divergence if it differs
@@ -26,22 +22,17 @@ use crate::wiring::Wiring;
 /// Example: placet runs replay b3e41f
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// The run, by the first digits of its id
+    /// The run, by the first digits of its id, or a file with its export
+    #[arg(value_name = "RUN|FILE")]
     run: String,
 }
 
 /// Replays a run.
 pub(crate) fn run(args: &ReplayArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let open = wiring.open()?;
-    let run = find(wiring, &open, &args.run)?;
-    let authority = open.ledger.authority().ledger().authority();
-    let recording = wiring.block_on(async {
-        let store = &**open.ledger.store();
-        let mut recording = Recording::default();
-        recording.authority = stream(store, authority, &mut recording.contents).await?;
-        recording.run = stream(store, run.stream(), &mut recording.contents).await?;
-        Ok::<_, CommandError>(recording)
-    })?;
+    let recording = recording(&args.run, wiring)?;
+    let Some(run) = recording.run.first().map(|first| first.stream().run()) else {
+        return Err(CommandError::new(Kind::NotFound, "the record holds no run"));
+    };
     match wiring.block_on(replay(&recording, Arc::new(Gate))) {
         Ok(replayed) => {
             let outcome = replayed.outcome.map(Outcome::as_str);
@@ -73,28 +64,21 @@ pub(crate) fn run(args: &ReplayArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
     }
 }
 
-/// All records of a stream, and all of its contents.
-async fn stream(
-    store: &dyn EventStore,
-    stream: StreamId,
-    contents: &mut Contents,
-) -> Result<Vec<Envelope>, CommandError> {
-    let read = read_stream(store, stream, Version::ZERO).await;
-    let records: Vec<_> = read
-        .map_err(reading::damaged)?
-        .into_iter()
-        .map(|record| record.envelope)
-        .collect();
-    for record in &records {
-        let wanted: Vec<_> = record
-            .blobs()
-            .values()
-            .map(|blob| blob.commitment)
-            .collect();
-        if !wanted.is_empty() {
-            let opened = store.content(stream, &wanted).await;
-            contents.extend(opened.map_err(reading::damaged)?);
-        }
+/// The record of a run: of the ledger, or of an export in a file.
+fn recording(named: &str, wiring: &mut Wiring<'_>) -> Result<Recording, CommandError> {
+    let path = wiring.printer.io().path(Path::new(named));
+    if path.is_file() {
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            let what = format!("cannot read the export {}: {error}", path.display());
+            CommandError::new(Kind::Failed, what)
+        })?;
+        return load(&text).map_err(|error| CommandError::new(Kind::Integrity, error));
     }
-    Ok(records)
+    let reading = Reading::open(wiring)?;
+    let runs = wiring.block_on(reading.runs())?;
+    let run = runs.find(named)?.run();
+    let ledger = wiring.home.ledger();
+    let ledger = ledger.ok_or_else(|| CommandError::new(Kind::NotFound, "there is no ledger"))?;
+    let gathered = wiring.block_on(Recording::gather(reading.store(), ledger, run));
+    gathered.map_err(reading::damaged)
 }
