@@ -11,7 +11,7 @@ use placet_ledger::containment::Containment;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::{FailureKind, ModelFailure, RefusalKind, Settlement};
 use placet_ledger::id::{CallId, Name};
-use placet_ledger::limits::PENDING_CALLS_MAX;
+use placet_ledger::limits::{CONTENT_BYTES_MAX, PENDING_CALLS_MAX};
 use placet_ledger::permit::Permit;
 use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
@@ -31,6 +31,9 @@ const BYTES_PER_TOKEN: u64 = 4;
 
 /// Tokens set aside for a reply: what replies rarely pass; the true number is settled after it.
 const OUTPUT_TOKENS_RESERVED: u64 = 400;
+
+/// Bytes set aside for the note on what was left out of a text.
+const NOTE_BYTES: usize = 64;
 
 /// Performs effects for real.
 pub struct LiveHandler {
@@ -255,13 +258,35 @@ async fn timeout<T>(limit_ms: u64, work: impl Future<Output = T>) -> Option<T> {
 }
 
 fn result_text(result: Text) -> Texts {
-    Texts::from([(String::from("result"), result)])
+    Texts::from([(String::from("result"), bounded(result))])
+}
+
+/// The first text that no content can hold, and its bytes. Such a record would be turned down, and
+/// the run would come to the same place again whenever it is resumed.
+fn too_large(texts: &Texts) -> Option<(&str, usize)> {
+    let mut sizes = texts
+        .iter()
+        .map(|(role, text)| (role.as_str(), text.bytes.len()));
+    sizes.find(|(_, bytes)| *bytes > CONTENT_BYTES_MAX)
+}
+
+/// A text that tells what came of something already: as much of it as a content can hold.
+fn bounded(text: Text) -> Text {
+    let bytes = text.bytes.len();
+    if bytes <= CONTENT_BYTES_MAX {
+        return text;
+    }
+    let whole = String::from_utf8_lossy(&text.bytes);
+    let end = whole.floor_char_boundary(CONTENT_BYTES_MAX.saturating_sub(NOTE_BYTES));
+    let head: &str = whole.get(..end).unwrap_or_default();
+    let left = bytes.saturating_sub(end);
+    Text::plain(format!("{head}\n({left} bytes left out)"))
 }
 
 fn refuse(call: CallId, kind: RefusalKind, detail: String) -> Act {
     let mut texts = Texts::new();
     if !detail.is_empty() {
-        texts.insert(String::from("detail"), Text::plain(detail));
+        texts.insert(String::from("detail"), bounded(Text::plain(detail)));
     }
     Act {
         command: Command::Refuse { call, kind },
@@ -295,6 +320,13 @@ fn proposal(
             texts.insert(String::from("preview"), Text::diff(preview.clone()));
         }
     }
+    if let Some((role, bytes)) = too_large(&texts) {
+        let detail = format!(
+            "the {role} of this call have {bytes} bytes as JSON, of at most {CONTENT_BYTES_MAX} that \
+             a record can hold: change a smaller file, or less of it"
+        );
+        return refuse(call, RefusalKind::BadArguments, detail);
+    }
     let command = Command::Propose(Proposal {
         call,
         containment: Containment::InProcess,
@@ -314,7 +346,7 @@ fn model_failed(error: ModelError) -> Act {
     };
     Act {
         command,
-        texts: Texts::from([(String::from("detail"), Text::plain(error.detail))]),
+        texts: Texts::from([(String::from("detail"), bounded(Text::plain(error.detail)))]),
     }
 }
 
@@ -350,6 +382,17 @@ fn replied(mut reply: Reply, tools: &[ScopeTool], next_call: CallId) -> Act {
     }
     if !reply.text.is_empty() {
         texts.insert(String::from("reply"), Text::plain(reply.text));
+    }
+    if let Some((role, bytes)) = too_large(&texts) {
+        let detail = format!(
+            "the reply has {bytes} bytes of {role}, of at most {CONTENT_BYTES_MAX} that a record can \
+             hold"
+        );
+        return model_failed(ModelError {
+            kind: ModelFailure::Provider,
+            detail,
+            used: Some(reply.used),
+        });
     }
     let Reply {
         cost_usd,
