@@ -1,4 +1,4 @@
-//! What an agent can try: more than a record can hold.
+//! What an agent can try: the same change in other words, and more than a record can hold.
 
 use placet_ledger::limits::CONTENT_BYTES_MAX;
 
@@ -16,6 +16,32 @@ fn script(calls: &[(&str, &str)]) -> String {
         script.push_str("]\n");
     }
     script + turn
+}
+
+#[test]
+fn a_denied_edit_in_other_words_is_refused_without_asking() {
+    let edit = |old: &str, new: &str, all: bool| {
+        format!(
+            r#"{{"path":"notes.txt","old_text":"{old}","new_text":"{new}","replace_all":{all}}}"#
+        )
+    };
+    let calls = [
+        edit("milk", "eggs", false),
+        edit("milk", "eggs", true),
+        edit("milk\\n", "eggs\\n", false),
+    ];
+    let calls: Vec<_> = calls
+        .iter()
+        .map(|call| ("edit_file", call.as_str()))
+        .collect();
+    let mut world = World::with_script(&script(&calls));
+    world.start("Tidy up.");
+    let run = &world.run()[..8];
+    let denied = world.call(&["runs", "reject", run, "--note", "no"]);
+    assert_eq!(denied.code, 0, "{}", denied.stdout);
+    let log = world.call(&["audit", "log"]).stdout;
+    assert_eq!(log.matches("approval.requested").count(), 1, "{log}");
+    assert_eq!(log.matches("repeat_of").count(), 2, "{log}");
 }
 
 #[test]
