@@ -190,3 +190,19 @@ fn an_export_that_is_not_there_is_named() {
     -- exit 1 --
     ");
 }
+
+#[test]
+fn an_answer_that_stands_is_told_apart_from_a_run_that_cannot_go_on() {
+    let world = World::parked();
+    let run = &world.run()[..8];
+    std::fs::rename(world.path("ws"), world.path("away")).unwrap();
+    insta::assert_snapshot!(world.show(&["runs", "approve", run]), @r"
+    -- stderr --
+    error: cannot work in <dir>/ws: cannot open the workspace <dir>/ws: No such file or directory (os error 2)
+      hint: the answer is recorded: placet runs resume RUN goes on with it
+    -- exit 3 --
+    ");
+    std::fs::rename(world.path("away"), world.path("ws")).unwrap();
+    assert_eq!(world.call(&["runs", "resume", run]).code, 0);
+    assert!(!world.path("ws/old.log").exists());
+}

@@ -64,7 +64,10 @@ pub(crate) fn send(
     let caller = wiring.caller()?;
     wiring.block_on(open.engine.answer(run, &caller, set))?;
     if next.resume {
-        return drive(wiring, open, run, SegmentReason::Answered, next.attend);
+        let driven = drive(wiring, open, run, SegmentReason::Answered, next.attend);
+        return driven.map_err(|error| {
+            error.hint("the answer is recorded: placet runs resume RUN goes on with it")
+        });
     }
     report(wiring, open, run)?;
     Ok(ExitStatus::Done)
