@@ -294,6 +294,9 @@ fn special_files_folders_and_links_are_named_for_what_they_are() {
     ] {
         said(bench.read(&json!({"path": path})), expected);
     }
+    // The name itself is no hint.
+    let error = bench.read(&json!({"path": "dangling"})).unwrap_err();
+    assert!(!error.to_string().contains("did you mean"), "{error}");
     assert_eq!(bench.read(&json!({"path": "link"})).unwrap(), "x\n");
 }
 
