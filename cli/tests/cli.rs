@@ -10,6 +10,7 @@
     reason = "what is printed stands in the test that prints it"
 )]
 
+mod agents;
 mod audit;
 mod damage;
 mod errors;

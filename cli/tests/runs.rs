@@ -415,7 +415,7 @@ fn shows_what_was_declined_in_a_finished_run() {
         | Tidy up.
       last text
         | Done.
-      denied       c3 rm: keep \u{202e}the (+1 lines, 4 bytes)
+      declined     c3 rm: denied
         | keep \u{202e}the
         | log
     "#);

@@ -10,7 +10,7 @@ use crate::id::CallId;
 use crate::judge::GateInput;
 use crate::limits::DENIALS_OF_TARGET_MAX;
 use crate::precondition::Precondition;
-use crate::run::{Call, RunState};
+use crate::run::{Call, Proposed, RunState};
 
 /// What the gate is given about one proposed call; `None` if there is no proposal of it.
 pub fn gate_input<'a>(
@@ -32,14 +32,19 @@ pub fn gate_input<'a>(
     })
 }
 
-/// A call that a person denied and that this one repeats: the same tool with equal arguments, or
-/// the last of several at the same target. Equal content of one stream has one commitment.
+/// A call that a person denied and that this one repeats: the same tool with equal arguments, given
+/// or to be run, or the last of several at the same target. Equal content of one stream has one
+/// commitment.
 fn repeats(state: &RunState, contents: &Contents, call: &Call) -> Option<CallId> {
     let proposed = call.proposed()?;
     let denied: Vec<_> = denied_before(state, call).collect();
+    let runs = |of: &Proposed| of.execute_arguments.unwrap_or(of.arguments).commitment;
     let equal = denied.iter().rfind(|other| {
-        let arguments = other.proposed().map(|other| other.arguments.commitment);
-        arguments == Some(proposed.arguments.commitment)
+        other.proposed().is_some_and(|other| {
+            // The same change can be asked for in other words.
+            other.arguments.commitment == proposed.arguments.commitment
+                || runs(other) == runs(proposed)
+        })
     });
     if let Some(equal) = equal {
         return Some(equal.id());

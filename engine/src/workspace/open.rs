@@ -205,7 +205,7 @@ impl Workspace {
             .ok()?
             .take(NAMES_MAX)
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| !name.chars().any(char::is_control))
+            .filter(|there| there != name && !there.chars().any(char::is_control))
             .filter(|name| !self.is_closed_name(folder, name))
             .collect();
         nearest(name, names.iter().map(String::as_str)).map(|name| join(&folder.path, name))

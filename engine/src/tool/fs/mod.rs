@@ -31,6 +31,9 @@ use crate::workspace::{Exchanges, Opened, TEMPORARY_PREFIX, Target, Workspace};
 /// Bits that make a program run as somebody else, or a folder sticky: no tool hands them on.
 const SPECIAL_BITS: u32 = 0o7000;
 
+/// Bits of whom a file lets write to it.
+const WRITE_BITS: u32 = 0o222;
+
 /// Registers `read_file`, `ls`, `write_file`, `edit_file` and `rm` for one workspace. Lock files
 /// are made in the folder `locks`, which must exist.
 pub fn register_file_tools(
@@ -96,7 +99,13 @@ impl Files {
                  moment can be lost."
             }
         };
-        links + exchanges
+        // Changing the folder is all it takes, so that the mode stops nothing.
+        let read_only = if current.opened.mode & WRITE_BITS == 0 {
+            format!(" The file is read-only (mode {:o}).", current.opened.mode)
+        } else {
+            String::new()
+        };
+        links + &read_only + exchanges
     }
 }
 

@@ -167,6 +167,21 @@ fn several_hard_links_are_told() {
 }
 
 #[test]
+fn a_read_only_file_is_told() {
+    let bench = Bench::new().has("a", "x\n");
+    assert!(!bench.rm("a").unwrap().message.contains("read-only"));
+    fs::set_permissions(bench.at("a"), fs::Permissions::from_mode(0o444)).unwrap();
+    for draft in [
+        bench.write("a", "y\n"),
+        bench.edit("a", "x", "y"),
+        bench.rm("a"),
+    ] {
+        let message = draft.unwrap().message;
+        assert!(message.ends_with("read-only (mode 444)."), "{message}");
+    }
+}
+
+#[test]
 fn a_file_system_that_may_not_exchange_is_told() {
     for exchanges in [Exchanges::Yes, Exchanges::Perhaps, Exchanges::No] {
         let mut bench = Bench::new().has("a", "x\n");
@@ -294,6 +309,9 @@ fn special_files_folders_and_links_are_named_for_what_they_are() {
     ] {
         said(bench.read(&json!({"path": path})), expected);
     }
+    // The name itself is no hint.
+    let error = bench.read(&json!({"path": "dangling"})).unwrap_err();
+    assert!(!error.to_string().contains("did you mean"), "{error}");
     assert_eq!(bench.read(&json!({"path": "link"})).unwrap(), "x\n");
 }
 

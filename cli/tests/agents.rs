@@ -1,0 +1,88 @@
+//! What an agent can try: the same change in other words, and more than a record can hold.
+
+use placet_ledger::limits::CONTENT_BYTES_MAX;
+
+use crate::support::World;
+
+/// A script with one call a turn, of these tools and arguments.
+fn script(calls: &[(&str, &str)]) -> String {
+    let mut script = String::new();
+    let turn = "[[turn]]\ntext = \"t\"\nusage = { input = 1, output = 1 }\n";
+    for (tool, arguments) in calls {
+        let call = format!("{{ id = \"p\", tool = \"{tool}\", args_json = '''{arguments}''' }}");
+        script.push_str(turn);
+        script.push_str("calls = [");
+        script.push_str(&call);
+        script.push_str("]\n");
+    }
+    script + turn
+}
+
+#[test]
+fn a_denied_edit_in_other_words_is_refused_without_asking() {
+    let edit = |old: &str, new: &str, all: bool| {
+        format!(
+            r#"{{"path":"notes.txt","old_text":"{old}","new_text":"{new}","replace_all":{all}}}"#
+        )
+    };
+    let calls = [
+        edit("milk", "eggs", false),
+        edit("milk", "eggs", true),
+        edit("milk\\n", "eggs\\n", false),
+    ];
+    let calls: Vec<_> = calls
+        .iter()
+        .map(|call| ("edit_file", call.as_str()))
+        .collect();
+    let mut world = World::with_script(&script(&calls));
+    world.start("Tidy up.");
+    let run = &world.run()[..8];
+    let denied = world.call(&["runs", "reject", run, "--note", "no"]);
+    assert_eq!(denied.code, 0, "{}", denied.stdout);
+    let log = world.call(&["audit", "log"]).stdout;
+    assert_eq!(log.matches("approval.requested").count(), 1, "{log}");
+    assert_eq!(log.matches("repeat_of").count(), 2, "{log}");
+}
+
+#[test]
+fn a_change_that_no_record_can_hold_is_turned_down_and_the_run_goes_on() {
+    // As JSON each of these characters takes six bytes.
+    let lines = "\u{1}".repeat(CONTENT_BYTES_MAX / 6) + "milk";
+    let edit = r#"{"path":"long.txt","old_text":"milk","new_text":"eggs, more than fit"}"#;
+    let world = World::with_script(&script(&[("edit_file", edit)]));
+    std::fs::write(world.path("ws/long.txt"), &lines).unwrap();
+    let run = [
+        "run",
+        "--model",
+        "script:tidy.toml",
+        "--workspace",
+        "ws",
+        "--park",
+        "Edit.",
+    ];
+    let done = world.call(&run);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stdout.contains("bad_arguments"), "{}", done.stdout);
+}
+
+#[test]
+fn a_reply_that_no_record_can_hold_fails_the_run() {
+    let long = format!(
+        r#"{{"path":"new.txt","content":"{}"}}"#,
+        "x".repeat(CONTENT_BYTES_MAX)
+    );
+    let world = World::with_script(&script(&[("write_file", &long)]));
+    let run = [
+        "run",
+        "--model",
+        "script:tidy.toml",
+        "--workspace",
+        "ws",
+        "--park",
+        "Write.",
+    ];
+    let done = world.call(&run);
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    assert!(!world.path("ws/new.txt").exists());
+    assert_eq!(world.call(&["audit", "verify"]).code, 0);
+}
