@@ -2,6 +2,7 @@
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,9 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use crate::args::GlobalArgs;
 use crate::error::{CommandError, Kind};
 use crate::io::Io;
+
+/// Beside a head file: the path of the home that it is for.
+const HOME_NOTE: &str = "home";
 
 /// Where everything of one ledger lies.
 #[derive(Debug, Clone)]
@@ -76,6 +80,22 @@ impl Home {
     /// The folder of the head file of a ledger.
     pub(crate) fn head_dir(&self, ledger: LedgerId) -> PathBuf {
         self.state.join(ledger.to_string())
+    }
+
+    /// Notes beside the head file of a ledger which home it is for.
+    pub(crate) fn note_in_state(&self, ledger: LedgerId) -> Result<(), CommandError> {
+        let path = self.head_dir(ledger).join(HOME_NOTE);
+        Ok(fs::write(path, self.dir.as_os_str().as_bytes())?)
+    }
+
+    /// The folder of a head file for this home, of which the home itself is gone.
+    pub(crate) fn left_in_state(&self) -> Option<PathBuf> {
+        let entries = fs::read_dir(&self.state).ok()?.filter_map(Result::ok);
+        let mut folders = entries.map(|entry| entry.path());
+        folders.find(|folder| {
+            let noted = fs::read(folder.join(HOME_NOTE));
+            noted.is_ok_and(|noted| noted == self.dir.as_os_str().as_bytes())
+        })
     }
 
     /// The folder of all head files.

@@ -262,6 +262,12 @@ impl<'a> Wiring<'a> {
     }
 
     fn create(&mut self) -> Result<(), CommandError> {
+        if let Some(left) = self.home.left_in_state() {
+            let (home, left) = (self.home.dir.display(), left.display());
+            let what = format!("there was a ledger at {home}: its head file is still in {left}");
+            return Err(CommandError::new(Kind::Integrity, what)
+                .hint(format!("put the home back, or remove {left} to begin anew")));
+        }
         self.home.make_parents()?;
         let staging = self.home.staging();
         let ledger = LedgerId::new(uuid::Uuid::new_v4());
@@ -287,6 +293,7 @@ impl<'a> Wiring<'a> {
     fn build(&mut self, staging: &Home, ledger: LedgerId) -> Result<(), CommandError> {
         let by = self.principal()?;
         let store = SledStore::create(&staging.dir, ledger, &staging.head_dir(ledger))?;
+        self.home.note_in_state(ledger)?;
         let keys = staging.furnish()?;
         let created = LedgerCreated {
             format: STORE_FORMAT,
