@@ -16,6 +16,13 @@ use crate::args::GlobalArgs;
 use crate::error::{CommandError, Kind};
 use crate::io::Io;
 
+/// Our folder under one of the folders that the desktop specification names.
+fn under(io: &Io, xdg: &str, rest: &str) -> Option<PathBuf> {
+    let home = || io.var("HOME").map(|home| Path::new(home).join(rest));
+    let folder = io.var(xdg).map(PathBuf::from).or_else(home);
+    folder.map(|folder| io.path(&folder.join("placet")))
+}
+
 /// Beside a head file: the path of the home that it is for.
 const HOME_NOTE: &str = "home";
 
@@ -47,13 +54,6 @@ impl Home {
             let what = format!("the environment variable {name} is not UTF-8");
             return Err(CommandError::usage(what).hint("name a folder whose path is UTF-8"));
         }
-        let under = |xdg: &str, rest: &str| -> Option<PathBuf> {
-            let home = || io.var("HOME").map(|home| Path::new(home).join(rest));
-            io.var(xdg)
-                .map(PathBuf::from)
-                .or_else(home)
-                .map(|folder| folder.join("placet"))
-        };
         let nowhere = || {
             CommandError::usage("there is no folder for the ledger: HOME is not set")
                 .hint("name one with --home DIR")
@@ -61,12 +61,9 @@ impl Home {
         let (dir, from_env) = match (&global.home, io.var("PLACET_HOME")) {
             (Some(named), _) => (io.path(named), false),
             (None, Some(named)) => (io.path(Path::new(named)), true),
-            (None, None) => (
-                under("XDG_DATA_HOME", ".local/share").ok_or_else(nowhere)?,
-                false,
-            ),
+            (None, None) => (Self::default_dir(io).ok_or_else(nowhere)?, false),
         };
-        let state = under("XDG_STATE_HOME", ".local/state").ok_or_else(|| {
+        let state = under(io, "XDG_STATE_HOME", ".local/state").ok_or_else(|| {
             CommandError::usage("there is no folder for the head file: HOME is not set")
                 .hint("set HOME, or XDG_STATE_HOME; it lies outside the home on purpose")
         })?;
@@ -75,6 +72,11 @@ impl Home {
             state: io.path(&state),
             from_env,
         })
+    }
+
+    /// The home of whoever names none.
+    pub(crate) fn default_dir(io: &Io) -> Option<PathBuf> {
+        under(io, "XDG_DATA_HOME", ".local/share")
     }
 
     /// The folder of the head file of a ledger.

@@ -251,6 +251,10 @@ impl<'a> Wiring<'a> {
         }
         closed.close_folder(&self.home.dir).map_err(failed)?;
         closed.close_folder(self.home.state_dir()).map_err(failed)?;
+        // Another run may use the default home; its keys are as little for tools as ours.
+        if let Some(home) = Home::default_dir(self.printer.io()) {
+            closed.close_folder(&home).map_err(failed)?;
+        }
         // The default folder is read by every run that names no other file.
         if let Some(folder) = config::default_folder(self.printer.io()) {
             closed.close_folder(&folder).map_err(failed)?;
