@@ -86,8 +86,10 @@ impl Home {
 
     /// Notes beside the head file of a ledger which home it is for.
     pub(crate) fn note_in_state(&self, ledger: LedgerId) -> Result<(), CommandError> {
-        let path = self.head_dir(ledger).join(HOME_NOTE);
-        Ok(fs::write(path, self.dir.as_os_str().as_bytes())?)
+        let folder = self.head_dir(ledger);
+        let path = folder.join(HOME_NOTE);
+        write_new(&path, self.dir.as_os_str().as_bytes())?;
+        Ok(fs::File::open(folder)?.sync_all()?)
     }
 
     /// The folder of a head file for this home, of which the home itself is gone.
@@ -187,14 +189,7 @@ impl Home {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), CommandError> {
-        let path = self.dir.join(name);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)?;
-        file.write_all(bytes)?;
-        Ok(file.sync_all()?)
+        Ok(write_new(&self.dir.join(name), bytes)?)
     }
 
     /// The random id of this machine, as the home keeps it.
@@ -269,4 +264,16 @@ fn private_dir(path: &Path) -> std::io::Result<()> {
         fs::File::open(parent)?.sync_all()?;
     }
     Ok(())
+}
+
+/// Writes a file that is not there yet, for its owner alone.
+fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }

@@ -285,6 +285,8 @@ impl<'a> Wiring<'a> {
             // Where somebody else made one at the same time, that one is used.
             return self.home.ledger().map_or(Err(error), |_| Ok(()));
         }
+        // Only now: until a home is whole, nothing is lost with it.
+        self.home.note_in_state(ledger)?;
         let dir = self.home.dir.display().to_string();
         self.printer.note(&format!("made a new ledger at {dir}"));
         self.printer.note(&format!(
@@ -297,7 +299,6 @@ impl<'a> Wiring<'a> {
     fn build(&mut self, staging: &Home, ledger: LedgerId) -> Result<(), CommandError> {
         let by = self.principal()?;
         let store = SledStore::create(&staging.dir, ledger, &staging.head_dir(ledger))?;
-        self.home.note_in_state(ledger)?;
         let keys = staging.furnish()?;
         let created = LedgerCreated {
             format: STORE_FORMAT,
