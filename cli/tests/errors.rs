@@ -358,3 +358,39 @@ fn an_answer_is_said_to_be_recorded_where_the_run_cannot_go_on() {
     std::fs::rename(world.path("elsewhere"), world.path("ws")).unwrap();
     assert_eq!(world.call(&["runs", "resume", world.run()]).code, 0);
 }
+
+#[test]
+fn a_home_that_is_gone_is_no_first_start() {
+    let world = World::parked();
+    std::fs::remove_dir_all(world.path("data")).unwrap();
+    let run = ["run", "--model", "script:tidy.toml", "--workspace", "ws"];
+    let shown = world.call(&[&run[..], &["--park", "go"]].concat());
+    assert_eq!(shown.code, 6);
+    let told = "there was a ledger at";
+    assert!(shown.stderr.contains(told), "{}", shown.stderr);
+    assert!(!world.path("data/placet").exists());
+}
+
+#[test]
+fn a_run_that_cannot_start_leaves_no_ledger_behind() {
+    let world = World::new();
+    for (model, workspace, code) in [
+        ("script:tidy.toml", "nowhere", 4),
+        ("script:nothing.toml", "ws", 4),
+        ("script:ws/notes.txt", "ws", 64),
+    ] {
+        let run = ["run", "--model", model, "--workspace", workspace, "go"];
+        let shown = world.call(&run);
+        assert_eq!(shown.code, code, "{}", shown.stderr);
+        assert!(!world.path("data/placet").exists(), "{}", shown.stderr);
+    }
+}
+
+#[test]
+fn a_late_answer_is_no_second_answer() {
+    let mut world = World::new();
+    world.start_with("Tidy up.", &["--park-expiry", "1ms"]);
+    let run = world.run()[..8].to_owned();
+    let shown = world.call(&["runs", "approve", &run]);
+    assert_eq!(shown.code, 3, "{}", shown.stderr);
+}

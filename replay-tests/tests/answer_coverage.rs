@@ -205,6 +205,21 @@ async fn the_same_answer_again_is_answered_alike_and_recorded_once() {
     let other = approvals(set.id(), &pending);
     let why = refused(&world, run, &person, other).await;
     assert_eq!(why, Rejection::AlreadyAnswered(vec![call(1), call(2)]));
+    // So is a part of it, and one that names a request that nobody displayed.
+    let first = || set.iter().next().unwrap().clone();
+    let part = [(call(1), first().request)].into();
+    let part = AnswerSet::covering(set.id(), &part, [first()]).unwrap();
+    let why = refused(&world, run, &person, part).await;
+    assert_eq!(why, Rejection::AlreadyAnswered(vec![call(1)]));
+    let request = Digest::from_bytes([7; 32]);
+    let forged = set
+        .iter()
+        .cloned()
+        .map(|line| CallAnswer { request, ..line });
+    let shown = [(call(1), request), (call(2), request)].into();
+    let forged = AnswerSet::covering(set.id(), &shown, forged).unwrap();
+    let why = refused(&world, run, &person, forged).await;
+    assert_eq!(why, Rejection::AlreadyAnswered(vec![call(1), call(2)]));
 }
 
 #[tokio::test]

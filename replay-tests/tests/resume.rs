@@ -585,3 +585,50 @@ async fn a_failed_execution_is_no_timeout_and_the_run_goes_on() {
     let model = Arc::clone(world.model(run).unwrap());
     assert_eq!(model.told(), ["Failed: it is locked"]);
 }
+
+#[tokio::test]
+async fn time_in_which_nobody_drove_a_lost_run_is_not_spent_whatever_people_did() {
+    let mut world = World::new().await.unwrap();
+    let script = Script::new().vanishes().says("Done.");
+    let (run, _) = world.run(script, Options::default()).await.unwrap();
+    world.clock.advance_ms(3_600_000);
+    let tokens = Narrowing {
+        limits: Limits {
+            tokens: Some(1_000_000),
+            ..Limits::default()
+        },
+        ..Narrowing::default()
+    };
+    let drove = world.resume_narrowed(run, tokens).await.unwrap();
+    assert_eq!(drove, Drove::Ended(Outcome::Completed));
+    assert_eq!(world.state(run).await.unwrap().usage().active_ms, 0);
+}
+
+#[tokio::test]
+async fn a_run_is_ended_although_nothing_that_drives_it_is_left() {
+    let mut world = World::new().await.unwrap();
+    world.tools.behave(call(1), Behaviour::VanishesBefore);
+    let options = Options {
+        policy: ApprovalPolicy::HighRisk,
+        ..Options::default()
+    };
+    let script = Script::new().calls([set("a")]).says("Done.");
+    let (run, drove) = world.run(script, options).await.unwrap();
+    assert_eq!(drove, Drove::Vanished);
+    world.tools.replace_workspace();
+    world.restart().await.unwrap();
+    let drove = world.cancel(run, "over").await.unwrap();
+    assert_eq!(drove, Drove::Ended(Outcome::Cancelled));
+    let names = world.names(run).await.unwrap();
+    assert!(names.contains(&"execution.in_doubt"), "{names:?}");
+    assert_eq!(names.last(), Some(&"run.finished"));
+}
+
+#[tokio::test]
+async fn nothing_of_a_cancelled_run_waits() {
+    let (world, run) = parked(low_risk()).await;
+    world.cancel(run, "over").await.unwrap();
+    let state = world.state(run).await.unwrap();
+    assert!(state.pending().is_empty());
+    assert_eq!((state.set_code(), state.expires_at()), (None, None));
+}
