@@ -415,13 +415,13 @@ fn shows_what_was_declined_in_a_finished_run() {
         | Tidy up.
       last text
         | Done.
-      declined     c3 rm: denied
+      denied       c3 rm
         | keep \u{202e}the
         | log
     "#);
     let json: serde_json::Value =
         serde_json::from_str(&world.call(&["--json", "runs", "show", run]).stdout).unwrap();
-    assert_eq!(json["declined"][0]["note"], note);
+    assert_eq!(json["declined"][0]["detail"], note);
     assert_eq!(json["outcome"], "completed");
     assert_eq!(json["pending"], serde_json::json!([]));
 }

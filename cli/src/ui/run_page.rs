@@ -81,20 +81,12 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
     if let Some(cap) = &facts.cap {
         line(out, "ended on", cap);
     }
-    for call in &facts.unsuccessful {
-        let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();
-        line(out, call.why, &format!("{} {tool}", call.call));
-    }
-    for declined in &facts.declined {
-        let call = &declined.call;
-        let tool = call.tool.as_deref().unwrap_or("(unknown tool)");
-        line(
-            out,
-            "declined",
-            &format!("{} {tool}: {}", call.call, call.why),
-        );
-        if let Some(note) = &declined.note {
-            text::block(out, note, look.margin(Letters::Kept));
+    for call in facts.unsuccessful.iter().chain(&facts.declined) {
+        let name = call.tool.as_deref().or(call.named.as_deref());
+        let name = name.map_or_else(|| String::from("(no name)"), text::marked);
+        line(out, call.why, &format!("{} {name}", call.call));
+        if let Some(detail) = &call.detail {
+            text::block(out, detail, look.margin(Letters::Kept));
         }
     }
 }

@@ -5,7 +5,7 @@ use placet_ledger::content::Contents;
 use placet_ledger::event::Outcome;
 use placet_ledger::id::{CallId, EventId, Name, Position, RunId, Version};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
-use placet_ledger::run::{Close, Phase, RunState};
+use placet_ledger::run::{Phase, RunState};
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Quarantine, Row, RunEntry};
 use serde::Serialize;
@@ -182,7 +182,7 @@ pub(crate) struct ShownFacts {
     /// The cards.
     pub(crate) pending: Vec<CardOut>,
     /// What was refused or turned down.
-    pub(crate) declined: Vec<DeclinedShown>,
+    pub(crate) declined: Vec<UnsuccessfulCall>,
     /// What was executed and did not succeed.
     pub(crate) unsuccessful: Vec<UnsuccessfulCall>,
     /// What it used.
@@ -191,16 +191,6 @@ pub(crate) struct ShownFacts {
     pub(crate) limits: LimitsOut,
     /// What is left of them.
     pub(crate) left: LimitsOut,
-}
-
-/// A call that did not run because somebody or something said no.
-#[derive(Debug, Serialize)]
-pub(crate) struct DeclinedShown {
-    #[serde(flatten)]
-    pub(crate) call: UnsuccessfulCall,
-    /// The approver's words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) note: Option<String>,
 }
 
 /// Caps, or what is left of them; an absent one does not bind.
@@ -281,19 +271,6 @@ impl ShownFacts {
             let value: serde_json::Value = serde_json::from_str(&json).ok()?;
             value.get("path")?.as_str().map(str::to_owned)
         });
-        let notes = state
-            .calls()
-            .filter(|call| call.phase() == Phase::Closed(Close::Denied));
-        let notes: std::collections::BTreeMap<String, String> = notes
-            .filter_map(|call| {
-                let note = contents.text(&call.note()?.commitment)?;
-                Some((call.id().to_string(), note.to_owned()))
-            })
-            .collect();
-        let declined = report.declined.into_iter().map(|call| DeclinedShown {
-            note: notes.get(&call.call).cloned(),
-            call,
-        });
         Self {
             agent: state.started().agent.clone(),
             model: state.started().model.clone(),
@@ -309,7 +286,7 @@ impl ShownFacts {
             set: state.set_code(),
             expired: is_expired(state, now),
             pending,
-            declined: declined.collect(),
+            declined: report.declined,
             unsuccessful: report.unsuccessful,
             usage: report.usage,
             limits: (*state.limits()).into(),
