@@ -378,3 +378,20 @@ async fn two_processes_that_answer_too_late_are_both_told_so() {
         assert_eq!(attempts(&world, run).await, 2);
     }
 }
+
+#[tokio::test]
+async fn guessing_fills_no_journal_whichever_processes_guess() {
+    let (mut world, run) = two_pending().await;
+    let person = person().unwrap();
+    let empty = || AnswerSet::covering(AnswerId::new(uuid::Uuid::nil()), &BTreeMap::new(), []);
+    for _ in 0..64 {
+        refused(&world, run, &person, empty().unwrap()).await;
+        world.restart().await.unwrap();
+    }
+    let more = world.ledger().answer(run, &person, empty().unwrap());
+    assert!(more.await.is_err());
+    assert_eq!(attempts(&world, run).await, 64);
+    world.clock.advance_ms(3_600_000);
+    refused(&world, run, &person, empty().unwrap()).await;
+    assert_eq!(attempts(&world, run).await, 65);
+}

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use placet_ledger::canonical::{self, EncodeError};
 use placet_ledger::content::{Blob, Contents};
 use placet_ledger::digest::{Digest, Hasher, Purpose};
-use placet_ledger::id::{CallId, Name};
+use placet_ledger::id::Name;
 use placet_ledger::run::{Call, Reply, RunState};
 use serde_json::{Value, json};
 
@@ -151,11 +151,6 @@ impl Conversation {
         &self.messages
     }
 
-    /// How many messages were rendered so far.
-    pub fn rendered(&self) -> usize {
-        self.messages.len()
-    }
-
     /// Bytes of all their texts.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -173,9 +168,4 @@ fn hashed_call(call: &Call) -> Value {
         }
     }
     hashed
-}
-
-/// The provider's own id of a call, as content of `model.replied` keeps it.
-pub fn provider_id(contents: &Contents, reply: &Reply, call: CallId) -> String {
-    Provider::read(contents, reply.provider.as_ref()).id(call)
 }

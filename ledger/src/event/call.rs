@@ -98,8 +98,6 @@ pub enum StartRefusal {
     Rule,
     /// Too late.
     Expired,
-    /// The run is being cancelled.
-    Cancelled,
     /// A cap is spent.
     Budget,
 }

@@ -1,5 +1,7 @@
 //! The journal: facts about the ledger itself, in a chain of their own.
 
+use std::collections::VecDeque;
+
 use super::Owner;
 use crate::approval::{Actor, Channel};
 use crate::content::Blobs;
@@ -11,13 +13,17 @@ use crate::id::{EventId, RunId, Version};
 use crate::run::Caller;
 use crate::store::pages::read_stream;
 use crate::store::{Batch, Expected};
+use crate::time::Timestamp;
 
 /// How far a clock may lag behind the log before that is noted.
 const LAG_MS_MAX: u64 = 5_000;
 
-/// Refused answers that one process records one by one; further ones change nothing, so that
-/// guessing cannot fill the disk.
-const ATTEMPTS_MAX: u32 = 64;
+/// Refused answers that are recorded one by one in an hour; further ones change nothing, so that
+/// guessing cannot fill the disk, whichever processes do it.
+const ATTEMPTS_MAX: usize = 64;
+
+/// The hour.
+const ATTEMPTS_MS: u64 = 3_600_000;
 
 /// How often a note is written again after another process wrote one first.
 const NOTE_TRIES_MAX: usize = 8;
@@ -27,7 +33,21 @@ const NOTE_TRIES_MAX: usize = 8;
 pub(super) struct Journal {
     head: Option<(Version, Digest, EventId)>,
     loaded: bool,
-    attempts: u32,
+    /// When the newest refused answers came, oldest first; at most as many as count.
+    attempts: VecDeque<Timestamp>,
+}
+
+impl Journal {
+    fn saw(&mut self, record: &Envelope) {
+        let header = record.header();
+        self.head = Some((header.version, record.digest(), header.id));
+        if let Event::AttemptRefused(_) = record.event() {
+            self.attempts.push_back(header.at);
+            if self.attempts.len() > ATTEMPTS_MAX {
+                self.attempts.pop_front();
+            }
+        }
+    }
 }
 
 impl Owner {
@@ -41,12 +61,8 @@ impl Owner {
             Caller::Person { channel, .. } => *channel,
             Caller::Driver => Channel::Cli,
         };
-        {
-            let mut journal = self.journal.lock().await;
-            if journal.attempts >= ATTEMPTS_MAX {
-                return Ok(());
-            }
-            journal.attempts = journal.attempts.saturating_add(1);
+        if self.attempts_are_many().await? {
+            return Ok(());
         }
         let (kind, run) = (AttemptKind::Answer, Some(run));
         let event = AttemptRefused {
@@ -57,6 +73,28 @@ impl Owner {
             run,
         };
         self.note(Event::AttemptRefused(event)).await
+    }
+
+    /// Whether so many refused answers were recorded of late that one more tells nothing.
+    async fn attempts_are_many(&self) -> Result<bool, LedgerError> {
+        let mut journal = self.journal.lock().await;
+        self.load_journal(&mut journal).await?;
+        let oldest = journal.attempts.front();
+        let many = journal.attempts.len() >= ATTEMPTS_MAX;
+        Ok(many && oldest.is_some_and(|at| self.now().ms_since(*at) < ATTEMPTS_MS))
+    }
+
+    async fn load_journal(&self, journal: &mut Journal) -> Result<(), LedgerError> {
+        if journal.loaded {
+            return Ok(());
+        }
+        *journal = Journal::default();
+        let stream = self.authority().journal();
+        for record in read_stream(&*self.parts.store, stream, Version::ZERO).await? {
+            journal.saw(&record.envelope);
+        }
+        journal.loaded = true;
+        Ok(())
     }
 
     /// Notes a clock that stands behind the log.
@@ -89,12 +127,7 @@ impl Owner {
         let mut journal = self.journal.lock().await;
         let authority = self.authority();
         let (stream, store) = (authority.journal(), &self.parts.store);
-        if !journal.loaded {
-            let records = read_stream(&**store, stream, Version::ZERO).await?;
-            let last = records.last().map(|last| &last.envelope);
-            journal.head = last.map(|last| (last.version(), last.digest(), last.header().id));
-            journal.loaded = true;
-        }
+        self.load_journal(&mut journal).await?;
         let (version, prev, expected, cause) = match journal.head {
             None => {
                 let prev = stream_genesis(authority.ledger(), authority.created(), stream);
@@ -130,7 +163,7 @@ impl Owner {
             return Err(error.into());
         }
         self.saw(at);
-        journal.head = Some((version, envelope.digest(), id));
+        journal.saw(&envelope);
         Ok(())
     }
 }

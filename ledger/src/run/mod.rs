@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Everything here is a synchronous function over values. Live and recovered runs go through the
-//! same [`evolve`], so that a log that folds is a log that could have been written.
+//! same [`evolve`]: what it refuses is never stored, and a stored log that it refuses is never
+//! driven.
 
 mod call;
 mod command;

@@ -138,12 +138,15 @@ fn panicked() -> ReadError {
 fn read_error(error: &Error) -> ReadError {
     match error {
         Error::Io(error) => ReadError::Io(error.to_string()),
-        Error::CollectionNotFound(_)
-        | Error::Unsupported(_)
-        | Error::ReportableBug(_)
-        | Error::Corruption { .. } => ReadError::Damaged {
+        Error::CollectionNotFound(_) | Error::Unsupported(_) | Error::ReportableBug(_) => {
+            ReadError::Damaged {
+                position: None,
+                detail: error.to_string(),
+            }
+        }
+        Error::Corruption { .. } => ReadError::Damaged {
             position: None,
-            detail: error.to_string(),
+            detail: String::from("sled found data that is not what it wrote"),
         },
     }
 }
