@@ -54,6 +54,15 @@ pub(crate) fn duration_ms(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{example}, and not as long as that"))
 }
 
+/// A duration that is not over when it begins.
+pub(crate) fn expiry_ms(text: &str) -> Result<u64, String> {
+    let ms = duration_ms(text)?;
+    if ms == 0 {
+        return Err(String::from("expected a time in which somebody can answer"));
+    }
+    Ok(ms)
+}
+
 /// How many of something, as far as a record can hold it.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     let most = INTEGER_MAX;

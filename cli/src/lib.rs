@@ -19,6 +19,7 @@ use std::ffi::OsString;
 use std::sync::atomic::Ordering;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 use args::{Color, GlobalArgs};
 use commands::Verb;
@@ -74,6 +75,10 @@ fn usage(error: &clap::Error, json: bool, io: &mut Io) -> ExitStatus {
     let text = error.render().to_string();
     if error.use_stderr() {
         let mut printer = Printer::new(io, json, false, false);
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !json {
+            printer.warn(text.trim_end());
+            return ExitStatus::Usage;
+        }
         let text = text.trim_end().trim_start_matches("error: ").to_owned();
         printer.error(&CommandError::usage(text));
         return ExitStatus::Usage;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use placet_ledger::clock::{Clock, Stamps};
 use placet_ledger::content::Salt;
-use placet_ledger::id::{EventId, StreamId, Version};
+use placet_ledger::id::{DriverId, EventId, StreamId, Version};
 use placet_ledger::time::Timestamp;
 use uuid::Uuid;
 
@@ -34,6 +34,10 @@ impl Stamps for LiveStamps {
             .zip(random.iter().skip(6))
             .for_each(|(to, from)| *to = *from);
         EventId::new(uuid::Builder::from_unix_timestamp_millis(ms, &tail).into_uuid())
+    }
+
+    fn driver(&self) -> DriverId {
+        DriverId::new(Uuid::new_v4())
     }
 
     fn salt(&self, _: StreamId, _: Version, _: &str, _: &[u8]) -> Salt {

@@ -12,7 +12,7 @@ use placet_ledger::content::{Blob, Blobs, Contents, Salt, Text, Texts};
 use placet_ledger::envelope::Envelope;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{ApprovalGranted, Event, Outcome, SegmentEnd};
-use placet_ledger::id::{CallId, EventId, RunId, StreamId, Version};
+use placet_ledger::id::{CallId, DriverId, EventId, RunId, StreamId, Version};
 use placet_ledger::judge::Judge;
 use placet_ledger::ledger::Ledger;
 use placet_ledger::owner::Parts;
@@ -102,6 +102,11 @@ impl Stamps for RecordedStamps {
     fn id(&self, stream: StreamId, version: Version, _: Timestamp) -> EventId {
         let recorded = self.at.get(&(stream, version)).map(|(_, id)| *id);
         recorded.unwrap_or_else(|| EventId::new(uuid::Uuid::nil()))
+    }
+
+    fn driver(&self) -> DriverId {
+        // A replay takes runs up as the drivers of the record.
+        DriverId::new(uuid::Uuid::nil())
     }
 
     fn salt(&self, stream: StreamId, version: Version, name: &str, bytes: &[u8]) -> Salt {

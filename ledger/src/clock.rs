@@ -1,7 +1,7 @@
 //! Where time, ids and salts come from: two small traits, implemented at the edge.
 
 use crate::content::Salt;
-use crate::id::{EventId, StreamId, Version};
+use crate::id::{DriverId, EventId, StreamId, Version};
 use crate::time::Timestamp;
 
 /// Wall time and a monotonic clock.
@@ -21,6 +21,9 @@ pub trait Stamps: Send + Sync {
 
     /// The id of the record.
     fn id(&self, stream: StreamId, version: Version, at: Timestamp) -> EventId;
+
+    /// A driver's id.
+    fn driver(&self) -> DriverId;
 
     /// The salt of a content that the record names first, under `name`.
     fn salt(&self, stream: StreamId, version: Version, name: &str, bytes: &[u8]) -> Salt;

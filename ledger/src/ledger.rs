@@ -15,7 +15,7 @@ use crate::content::{Blob, Content, Contents, Text, Texts, size_class};
 use crate::envelope::{Envelope, Header, ledger_genesis};
 use crate::error::LedgerError;
 use crate::event::{Change, Event, LedgerCreated, RulesAdopted};
-use crate::id::{CallId, LedgerId, Name, Principal, RunId, Version};
+use crate::id::{CallId, DriverId, LedgerId, Name, Principal, RunId, Version};
 use crate::owner::{Begun, Owner, Parts, Work};
 use crate::run::{Caller, Command, RunState};
 use crate::store::{Batch, EventStore, Expected};
@@ -124,6 +124,11 @@ impl Ledger {
     /// Milliseconds on a clock that never steps.
     pub fn monotonic_ms(&self) -> u64 {
         self.0.clock().monotonic_ms()
+    }
+
+    /// An id for a new driver.
+    pub fn new_driver(&self) -> DriverId {
+        self.0.new_driver()
     }
 
     /// How much work was done since it was opened.

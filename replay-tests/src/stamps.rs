@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use placet_ledger::clock::{Clock, Stamps};
 use placet_ledger::content::Salt;
-use placet_ledger::id::{EventId, StreamId, Version};
+use placet_ledger::id::{DriverId, EventId, StreamId, Version};
 use placet_ledger::time::Timestamp;
 use uuid::Uuid;
 
@@ -90,6 +90,10 @@ impl Stamps for CountingStamps {
             .zip(number.to_le_bytes())
             .for_each(|(to, from)| *to = from);
         EventId::new(uuid::Builder::from_unix_timestamp_millis(ms, &tail).into_uuid())
+    }
+
+    fn driver(&self) -> DriverId {
+        DriverId::new(self.uuid())
     }
 
     fn salt(&self, _: StreamId, _: Version, _: &str, _: &[u8]) -> Salt {

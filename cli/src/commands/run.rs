@@ -12,7 +12,7 @@ use placet_ledger::id::{Name, RunId};
 use placet_ledger::limits::CONTENT_BYTES_MAX;
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 
-use crate::args::{count, duration_ms};
+use crate::args::{count, duration_ms, expiry_ms};
 use crate::commands::runs::{drive, report};
 use crate::config::{self, Agent};
 use crate::error::{CommandError, Kind};
@@ -63,7 +63,7 @@ pub(crate) struct RunArgs {
     park: bool,
 
     /// How long an approval may stay unanswered
-    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration_ms)]
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = expiry_ms)]
     park_expiry: u64,
 
     #[command(flatten)]

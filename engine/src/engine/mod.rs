@@ -394,7 +394,7 @@ impl Engine {
         reason: SegmentReason,
         attendance: Option<Attendance>,
     ) -> Result<DriverId, EngineError> {
-        let driver = DriverId::new(uuid::Uuid::now_v7());
+        let driver = self.ledger.new_driver();
         let recorded = self.ledger.look(run, |state, _| state.attendance()).await?;
         let command = Command::TakeUp {
             attendance: attendance.unwrap_or(recorded),

@@ -161,7 +161,7 @@ impl Model for Scripted {
         let served = request.turn();
         let Some(turn) = self.0.get(served) else {
             let detail = format!(
-                "the script has {} turns, this would be the next",
+                "the script ends after turn {}, and another one was asked for",
                 self.0.len()
             );
             return Err(ModelError {
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(second.stop, Stop::ToolCalls);
         assert_eq!(second.calls[0].arguments, br#"{"n":1,"path":"."}"#);
         let end = model.complete(&request(2)).await.unwrap_err();
-        assert!(end.detail.contains("2 turns"), "{end}");
+        assert!(end.detail.contains("after turn 2"), "{end}");
     }
 
     #[test]

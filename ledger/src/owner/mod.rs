@@ -22,7 +22,7 @@ use crate::clock::{Clock, Stamps};
 use crate::content::{Contents, Texts};
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
-use crate::id::{Position, RunId, Version};
+use crate::id::{DriverId, Position, RunId, Version};
 use crate::judge::Judge;
 use crate::run::{Caller, Command, Origin, RunState};
 use crate::store::pages::read_stream;
@@ -100,6 +100,10 @@ impl Owner {
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.parts.clock
+    }
+
+    pub(crate) fn new_driver(&self) -> DriverId {
+        self.parts.stamps.driver()
     }
 
     pub(crate) fn authority(&self) -> AuthorityState {

@@ -112,6 +112,25 @@ fn read(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<AnswerFile, Comman
     serde_json::from_slice(&bytes).map_err(|error| CommandError::usage(format!("{form}: {error}")))
 }
 
+impl AnswerLine {
+    /// The verdict, and the words that go with it.
+    fn verdict(&self) -> Result<(Answer, Option<String>), CommandError> {
+        match (self.approve, self.deny.as_deref()) {
+            (Some(true), None) => Ok((Answer::Approve, self.note.clone())),
+            (None, Some(why)) if !why.is_empty() => {
+                let words = [Some(why), self.note.as_deref()];
+                let words: Vec<&str> = words.into_iter().flatten().collect();
+                Ok((Answer::Deny, Some(words.join("\n"))))
+            }
+            (Some(_) | None, _) => {
+                let call = self.call;
+                let what = format!("{call}: give either \"approve\": true or \"deny\": \"why\"");
+                Err(CommandError::usage(what))
+            }
+        }
+    }
+}
+
 fn cover(state: &RunState, file: &AnswerFile) -> Result<AnswerSet, CommandError> {
     let pending = state.pending();
     if let (Some(named), Some(now)) = (&file.set, state.set_code())
@@ -121,17 +140,7 @@ fn cover(state: &RunState, file: &AnswerFile) -> Result<AnswerSet, CommandError>
         return Err(CommandError::new(Kind::Refused, what));
     }
     let lines = file.answers.iter().map(|line| {
-        let (answer, note) = match (line.approve, &line.deny) {
-            (Some(true), None) => (Answer::Approve, line.note.clone()),
-            (None, Some(why)) => (Answer::Deny, Some(line.note.clone().unwrap_or(why.clone()))),
-            (Some(_), _) | (None, None) => {
-                let what = format!(
-                    "{}: give either \"approve\": true or \"deny\": \"why\"",
-                    line.call
-                );
-                return Err(CommandError::usage(what));
-            }
-        };
+        let (answer, note) = line.verdict()?;
         let known = state.call(line.call).and_then(|call| call.requested());
         let request = line
             .request
@@ -144,7 +153,7 @@ fn cover(state: &RunState, file: &AnswerFile) -> Result<AnswerSet, CommandError>
             note,
         })
     });
-    let lines: Vec<CallAnswer> = lines.collect::<Result<_, _>>()?;
+    let lines: Vec<CallAnswer> = lines.collect::<Result<_, CommandError>>()?;
     let answered: Vec<CallId> = lines
         .iter()
         .map(|line| line.call)
