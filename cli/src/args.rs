@@ -23,7 +23,7 @@ pub(crate) enum Color {
 #[command(next_help_heading = "Options of every verb")]
 pub(crate) struct GlobalArgs {
     /// The folder that holds the ledger [env: `PLACET_HOME`] [default: `$XDG_DATA_HOME/placet`]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, overrides_with = "home", value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
 
     /// Write JSON on standard output, and errors as JSON
