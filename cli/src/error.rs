@@ -217,8 +217,10 @@ impl From<OpenError> for CommandError {
                 Self::new(Kind::Failed, error).hint("make room on disk, then try again")
             }
             OpenError::Exists(_) | OpenError::Io { .. } => Self::new(Kind::Failed, error),
+            OpenError::HeadMissing => Self::new(Kind::Integrity, error)
+                .hint("it lies under XDG_STATE_HOME (~/.local/state): is that as it was?")
+                .hint(loss),
             OpenError::Damaged(_)
-            | OpenError::HeadMissing
             | OpenError::HeadWithoutStore
             | OpenError::KeysMissing
             | OpenError::KeysWithoutStore
