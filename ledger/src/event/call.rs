@@ -173,7 +173,7 @@ pub enum Settlement {
     NotDone,
 }
 
-/// The tool's own check, or a person, says what became of it. Content: result or note.
+/// The tool's own check, or a person, says what became of it. Content: result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionSettled {

@@ -222,7 +222,7 @@ impl Event {
         }
     }
 
-    /// Whether it changes what the run may do (marked `!` in the catalogue): an append that
+    /// Whether it changes what a run may do: an append that
     /// grants, starts or spends must have seen the newest of these.
     pub const fn is_authority(&self) -> bool {
         matches!(
