@@ -84,11 +84,16 @@ impl Home {
         self.state.join(ledger.to_string())
     }
 
-    /// Notes beside the head file of a ledger which home it is for.
+    /// Notes beside the head file of a ledger which home it is for, if that is not said yet.
     pub(crate) fn note_in_state(&self, ledger: LedgerId) -> Result<(), CommandError> {
         let folder = self.head_dir(ledger);
-        let path = folder.join(HOME_NOTE);
-        write_new(&path, self.dir.as_os_str().as_bytes())?;
+        let (path, here) = (folder.join(HOME_NOTE), self.dir.as_os_str().as_bytes());
+        if fs::read(&path).is_ok_and(|noted| noted == here) {
+            return Ok(());
+        }
+        let new = folder.join(format!("{HOME_NOTE}.{}", std::process::id()));
+        write_new(&new, here)?;
+        fs::rename(new, path)?;
         Ok(fs::File::open(folder)?.sync_all()?)
     }
 

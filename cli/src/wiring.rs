@@ -161,6 +161,8 @@ impl<'a> Wiring<'a> {
     fn open_telling(&mut self, tell: bool) -> Result<Open, CommandError> {
         let head_dir = self.head_dir()?;
         let store = Arc::new(SledStore::open(&self.home.dir, &head_dir)?);
+        // Not while a home is made: until it is whole, nothing is lost with it.
+        self.home.note_in_state(store.ledger())?;
         self.listen();
         let (sender, receiver) = unbounded_channel();
         let shared: Arc<dyn EventStore> = if tell {
@@ -285,8 +287,6 @@ impl<'a> Wiring<'a> {
             // Where somebody else made one at the same time, that one is used.
             return self.home.ledger().map_or(Err(error), |_| Ok(()));
         }
-        // Only now: until a home is whole, nothing is lost with it.
-        self.home.note_in_state(ledger)?;
         let dir = self.home.dir.display().to_string();
         self.printer.note(&format!("made a new ledger at {dir}"));
         self.printer.note(&format!(
