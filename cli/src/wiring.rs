@@ -90,6 +90,12 @@ impl<'a> Wiring<'a> {
         })
     }
 
+    /// The folder of the user's config.
+    pub(crate) fn config_folder(&self) -> PathBuf {
+        let folder = self.config_path.parent();
+        folder.map(std::path::Path::to_owned).unwrap_or_default()
+    }
+
     /// Waits for work.
     pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)

@@ -394,3 +394,23 @@ fn a_late_answer_is_no_second_answer() {
     let shown = world.call(&["runs", "approve", &run]);
     assert_eq!(shown.code, 3, "{}", shown.stderr);
 }
+
+#[test]
+fn a_script_that_the_config_names_lies_beside_the_config() {
+    let world = World::new();
+    std::fs::create_dir(world.path("conf")).unwrap();
+    std::fs::rename(world.path("tidy.toml"), world.path("conf/tidy.toml")).unwrap();
+    let config = "[agents.tidy]\nmodel = \"script:tidy.toml\"\n";
+    std::fs::write(world.path("conf/config.toml"), config).unwrap();
+    let run = [
+        "run",
+        "--agent",
+        "tidy",
+        "--workspace",
+        "ws",
+        "--park",
+        "go",
+    ];
+    let shown = world.call(&[&["--config", "conf/config.toml"], &run[..]].concat());
+    assert_eq!(shown.code, 2, "{}", shown.stderr);
+}

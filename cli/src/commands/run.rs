@@ -151,14 +151,17 @@ pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, 
 
 fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandError> {
     let (name, agent) = agent(args.agent.as_deref(), wiring)?;
-    let spec = args
-        .model
-        .clone()
-        .or_else(|| agent.model.clone())
-        .ok_or_else(|| {
-            CommandError::usage("no model was named").hint("name one with --model script:FILE")
-        })?;
-    let (model, config) = model(&spec, &wiring.printer.io().cwd.clone())?;
+    // A file that the config names lies beside the config, wherever it is used from.
+    let (spec, base) = match (&args.model, &agent.model) {
+        (Some(given), _) => (given, wiring.printer.io().cwd.clone()),
+        (None, Some(configured)) => (configured, wiring.config_folder()),
+        (None, None) => {
+            return Err(
+                CommandError::usage("no model was named").hint("name one with --model script:FILE")
+            );
+        }
+    };
+    let (model, config) = model(spec, &base)?;
     let folder = args.workspace.clone().unwrap_or_default();
     let workspace = wiring.printer.io().path(&folder);
     if !workspace.is_dir() {
