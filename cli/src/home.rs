@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use placet_ledger::event::PublicKey;
 use placet_ledger::id::{HostId, LedgerId};
@@ -87,7 +87,8 @@ impl Home {
     /// Notes beside the head file of a ledger which home it is for, if that is not said yet.
     pub(crate) fn note_in_state(&self, ledger: LedgerId) -> Result<(), CommandError> {
         let folder = self.head_dir(ledger);
-        let (path, here) = (folder.join(HOME_NOTE), self.dir.as_os_str().as_bytes());
+        let (path, here) = (folder.join(HOME_NOTE), real(&self.dir));
+        let here = here.as_os_str().as_bytes();
         if fs::read(&path).is_ok_and(|noted| noted == here) {
             return Ok(());
         }
@@ -99,11 +100,12 @@ impl Home {
 
     /// The folder of a head file for this home, of which the home itself is gone.
     pub(crate) fn left_in_state(&self) -> Option<PathBuf> {
+        let here = real(&self.dir);
         let entries = fs::read_dir(&self.state).ok()?.filter_map(Result::ok);
         let mut folders = entries.map(|entry| entry.path());
         folders.find(|folder| {
             let noted = fs::read(folder.join(HOME_NOTE));
-            noted.is_ok_and(|noted| noted == self.dir.as_os_str().as_bytes())
+            noted.is_ok_and(|noted| noted == here.as_os_str().as_bytes())
         })
     }
 
@@ -137,7 +139,7 @@ impl Home {
     /// The folder in which a new home is made, beside its place.
     pub(crate) fn staging(&self) -> Self {
         let mut name = self.dir.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".new-{}", std::process::id()));
+        name.push(format!(".new-{}", uuid::Uuid::new_v4().as_simple()));
         Self {
             dir: self.dir.with_file_name(name),
             ..self.clone()
@@ -281,4 +283,24 @@ fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         .open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+/// A path as the file system has it, as far as it is there: one folder has one spelling.
+fn real(path: &Path) -> PathBuf {
+    let there = path
+        .ancestors()
+        .find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, real)) = there else {
+        return path.to_owned();
+    };
+    let mut real = real;
+    let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
+    for part in rest.components() {
+        match part {
+            Component::ParentDir => drop(real.pop()),
+            Component::Normal(name) => real.push(name),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    real
 }

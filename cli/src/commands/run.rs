@@ -6,6 +6,7 @@ use clap::Args;
 use placet_engine::engine::{EngineError, NewRun, Outfit};
 use placet_engine::outfit::SCRIPT_PREFIX;
 use placet_engine::record::ConfigRecord;
+use placet_engine::tool::registry::Scope;
 use placet_ledger::budget::{Limits, Usd};
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{Name, RunId};
@@ -132,7 +133,9 @@ pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, 
     let caller = wiring.caller()?;
     // Before a ledger is made for it.
     let outfit = wiring.outfit()?;
-    outfit.tools(&new.workspace).map_err(EngineError::from)?;
+    let (_, registry) = outfit.tools(&new.workspace).map_err(EngineError::from)?;
+    Scope::new(&registry, new.tools.as_deref(), &new.denied).map_err(EngineError::from)?;
+    Scope::new(&registry, Some(&new.tool_allowlist), &[]).map_err(EngineError::from)?;
     outfit
         .model(&new.model, &new.config)
         .map_err(CommandError::usage)?;

@@ -21,21 +21,22 @@ impl Owner {
         let mut cell = self.cell(run).await?;
         self.commit_cell(run, &mut cell).await?;
         let by = caller.person().ok_or(Rejection::NotAPerson)?;
-        if is_recorded(cell.state(run)?, &cell.contents, (set, &by)) {
-            return Ok(());
+        let state = cell.state(run)?;
+        if state.answered_in(set.id()).next().is_some() {
+            let same = is_recorded(state, &cell.contents, (set, &by));
+            let calls = || set.iter().map(|line| line.call).collect();
+            return if same {
+                Ok(())
+            } else {
+                Err(Rejection::AlreadyAnswered(calls()).into())
+            };
         }
         if self.expire_cell(run, &mut cell).await? {
             let late = set.iter().next().map_or(CallId::FIRST, |line| line.call);
             return Err(Rejection::Expired(late).into());
         }
         let command = Command::Answer(set.clone());
-        match self.stage(run, &mut cell, caller, (command, notes(set))) {
-            Err(LedgerError::Rejected(_)) if cell.state(run)?.last_answer() == Some(set.id()) => {
-                let calls = set.iter().map(|line| line.call).collect();
-                return Err(Rejection::AlreadyAnswered(calls).into());
-            }
-            staged => staged?,
-        };
+        self.stage(run, &mut cell, caller, (command, notes(set)))?;
         self.commit_cell(run, &mut cell).await
     }
 
@@ -80,14 +81,11 @@ fn is_recorded(state: &RunState, contents: &Contents, (set, by): (&AnswerSet, &B
         let answered = call.answered();
         line.call == call.id()
             && call.requested().map(|asked| asked.digest) == Some(line.request)
-            && answered.is_some_and(|is| is.set == set.id() && is.by == *by)
-            && answered.is_some_and(|is| is.answer == line.answer)
+            && answered.is_some_and(|is| is.by == *by && is.answer == line.answer)
             && note == said
     };
-    let mut calls = state.asked();
-    state.last_answer() == Some(set.id())
-        && set
-            .iter()
-            .all(|line| calls.next().is_some_and(|call| recorded(line, call)))
+    let mut calls = state.answered_in(set.id());
+    set.iter()
+        .all(|line| calls.next().is_some_and(|call| recorded(line, call)))
         && calls.next().is_none()
 }

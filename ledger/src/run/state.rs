@@ -266,6 +266,12 @@ impl RunState {
         self.waiting().filter_map(asked).collect()
     }
 
+    /// The calls that were answered in one set, in call order.
+    pub fn answered_in(&self, set: AnswerId) -> impl Iterator<Item = &Call> {
+        let of_set = move |call: &&Call| call.answered.as_ref().is_some_and(|is| is.set == set);
+        self.calls.values().filter(of_set)
+    }
+
     /// The calls of the newest reply about which people were asked.
     pub fn asked(&self) -> impl Iterator<Item = &Call> {
         let calls = |reply: &Reply| {

@@ -132,56 +132,53 @@ impl AnswerLine {
 }
 
 fn cover(state: &RunState, file: &AnswerFile) -> Result<AnswerSet, CommandError> {
+    let rejected = |rejection: Rejection| CommandError::from(LedgerError::from(rejection));
+    let lines = file.answers.iter().map(|line| {
+        let (answer, note) = line.verdict()?;
+        let known = state.call(line.call).and_then(|call| call.requested());
+        let request = line.request.or(known.map(|asked| asked.digest));
+        Ok(CallAnswer {
+            call: line.call,
+            // A call that nobody was asked about is unknown, whatever digest it is given.
+            request: request.unwrap_or(Digest::from_bytes([0; 32])),
+            answer,
+            note,
+        })
+    });
+    let lines: Vec<CallAnswer> = lines.collect::<Result<_, CommandError>>()?;
+    let id = file
+        .answer
+        .unwrap_or_else(|| AnswerId::new(uuid::Uuid::new_v4()));
+    if state.answered_in(id).next().is_some() {
+        // The same set again is answered as the first time, whatever is pending now: the ledger
+        // tells whether it is the same.
+        let given = lines.iter().map(|line| (line.call, line.request)).collect();
+        return AnswerSet::covering(id, &given, lines).map_err(|error| rejected(error.into()));
+    }
+    let answered = |call: &CallId| {
+        state
+            .call(*call)
+            .is_some_and(|call| call.answered().is_some())
+    };
+    let answered: Vec<CallId> = lines
+        .iter()
+        .map(|line| line.call)
+        .filter(answered)
+        .collect();
+    if !answered.is_empty() {
+        return Err(rejected(Rejection::AlreadyAnswered(answered)));
+    }
     let pending = state.pending();
+    if pending.is_empty() {
+        let otherwise = state.outcome();
+        let otherwise = otherwise.map_or(Rejection::NothingPending, Rejection::Finished);
+        return Err(rejected(verdicts::already_or(state, otherwise)));
+    }
     if let (Some(named), Some(now)) = (&file.set, state.set_code())
         && *named != now
     {
         let what = format!("what is pending now has the set code {now}, not {named}");
         return Err(CommandError::new(Kind::Refused, what));
     }
-    let lines = file.answers.iter().map(|line| {
-        let (answer, note) = line.verdict()?;
-        let known = state.call(line.call).and_then(|call| call.requested());
-        let request = line
-            .request
-            .or(known.map(|asked| asked.digest))
-            .unwrap_or(Digest::from_bytes([0; 32]));
-        Ok(CallAnswer {
-            call: line.call,
-            request,
-            answer,
-            note,
-        })
-    });
-    let lines: Vec<CallAnswer> = lines.collect::<Result<_, CommandError>>()?;
-    let answered: Vec<CallId> = lines
-        .iter()
-        .map(|line| line.call)
-        .filter(|call| !pending.contains_key(call))
-        .filter(|call| {
-            state
-                .call(*call)
-                .is_some_and(|call| call.requested().is_some())
-        })
-        .collect();
-    let rejected = |rejection: Rejection| CommandError::from(LedgerError::from(rejection));
-    let id = file
-        .answer
-        .unwrap_or_else(|| AnswerId::new(uuid::Uuid::new_v4()));
-    // The same set again is answered as the first time, whatever is pending now.
-    if !answered.is_empty() && state.last_answer() != Some(id) {
-        return Err(rejected(Rejection::AlreadyAnswered(answered)));
-    }
-    if pending.is_empty() && answered.is_empty() {
-        let otherwise = state
-            .outcome()
-            .map_or(Rejection::NothingPending, Rejection::Finished);
-        return Err(rejected(verdicts::already_or(state, otherwise)));
-    }
-    let covered = if answered.is_empty() {
-        pending
-    } else {
-        lines.iter().map(|line| (line.call, line.request)).collect()
-    };
-    AnswerSet::covering(id, &covered, lines).map_err(|error| rejected(error.into()))
+    AnswerSet::covering(id, &pending, lines).map_err(|error| rejected(error.into()))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use placet_engine::policy::Gate;
-use placet_engine::recording::{Recording, load};
+use placet_engine::recording::{Recording, RecordingError, load};
 use placet_engine::replay::{ReplayError, replay};
 use placet_ledger::event::Outcome;
 use serde_json::json;
@@ -72,7 +72,24 @@ fn recording(named: &str, wiring: &mut Wiring<'_>) -> Result<Recording, CommandE
             let what = format!("cannot read the export {}: {error}", path.display());
             CommandError::new(Kind::Failed, what)
         })?;
-        return load(&text).map_err(|error| CommandError::new(Kind::Integrity, error));
+        let recording = load(&text).map_err(|error| match error {
+            RecordingError::NoRun => CommandError::usage(error),
+            changed => CommandError::new(Kind::Integrity, changed),
+        })?;
+        let named = recording
+            .run
+            .iter()
+            .flat_map(|record| record.blobs().values());
+        let mut left_out = named.filter(|blob| recording.contents.get(&blob.commitment).is_none());
+        if left_out.next().is_some() {
+            let what = "the export holds facts alone; a replay needs the contents";
+            return Err(CommandError::usage(what).hint("placet audit export --run RUN"));
+        }
+        return Ok(recording);
+    }
+    if named.contains(['/', '.']) {
+        let what = format!("there is no file {}", path.display());
+        return Err(CommandError::new(Kind::NotFound, what));
     }
     let reading = Reading::open(wiring)?;
     let runs = wiring.block_on(reading.runs())?;

@@ -102,7 +102,7 @@ fn cover(state: &RunState, verdicts: &Verdicts) -> Result<AnswerSet, CommandErro
             Some(request) => *request,
             None if state
                 .call(call)
-                .is_some_and(|call| call.requested().is_some()) =>
+                .is_some_and(|call| call.answered().is_some()) =>
             {
                 return Err(rejected(Rejection::AlreadyAnswered(vec![call])));
             }

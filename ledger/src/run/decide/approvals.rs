@@ -18,6 +18,10 @@ use crate::run::state::RunState;
 pub(super) fn answer(state: &RunState, given: &Given, set: &AnswerSet) -> Decision {
     let by = given.caller.person().ok_or(Rejection::NotAPerson)?;
     let pending = state.pending();
+    if state.answered_in(set.id()).next().is_some() {
+        let calls = set.iter().map(|line| line.call).collect();
+        return Err(Rejection::AlreadyAnswered(calls));
+    }
     covers(state, set)?;
     if let Some(late) = expired_calls(state, given).next() {
         return Err(Rejection::Expired(late.id()));
@@ -66,7 +70,7 @@ fn covers(state: &RunState, set: &AnswerSet) -> Result<(), Rejection> {
                 .call(line.call)
                 .filter(|call| !pending.contains_key(&call.id()))
         })
-        .filter(|call| call.requested().is_some())
+        .filter(|call| call.answered().is_some())
         .map(Call::id)
         .collect();
     if !answered.is_empty() {
