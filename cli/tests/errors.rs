@@ -414,3 +414,20 @@ fn a_script_that_the_config_names_lies_beside_the_config() {
     let shown = world.call(&[&["--config", "conf/config.toml"], &run[..]].concat());
     assert_eq!(shown.code, 2, "{}", shown.stderr);
 }
+
+#[test]
+fn an_answer_by_file_to_what_ended_unanswered_is_told_how_it_ended() {
+    let text =
+        "{\"answers\":[{\"call\":\"c2\",\"approve\":true},{\"call\":\"c3\",\"deny\":\"no\"}]}";
+    let mut world = World::new();
+    world.start_with("Tidy up.", &["--park-expiry", "1ms"]);
+    world.start("Tidy up.");
+    std::fs::write(world.path("answers"), text).unwrap();
+    let (late, cancelled) = (world.runs[0].clone(), world.runs[1].clone());
+    let ended = world.call(&["runs", "cancel", &cancelled, "--note", "no need"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let answer = |run: &str| world.call(&["runs", "answer", run, "--file", "answers"]);
+    for run in [&late, &late, &cancelled] {
+        assert_eq!(answer(run).code, 3, "{}", answer(run).stderr);
+    }
+}

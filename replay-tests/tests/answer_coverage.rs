@@ -153,11 +153,10 @@ async fn a_second_answer_is_told_who_was_first() {
 }
 
 #[tokio::test]
-async fn a_set_that_is_half_answered_already_is_refused_whole() {
+async fn an_answer_to_a_finished_run_is_told_how_it_ended() {
     let (mut world, run) = two_pending().await;
     let old = world.pending(run).await.unwrap();
     world.approve(run).await.unwrap();
-    // The next batch waits, and the set names calls of both.
     assert!(matches!(world.resume(run).await.unwrap(), Drove::Ended(_)));
     let set = approvals(world.answer_id(), &old);
     let error = world.ledger().answer(run, &person().unwrap(), set).await;
@@ -220,6 +219,66 @@ async fn the_same_answer_again_is_answered_alike_and_recorded_once() {
     let forged = AnswerSet::covering(set.id(), &shown, forged).unwrap();
     let why = refused(&world, run, &person, forged).await;
     assert_eq!(why, Rejection::AlreadyAnswered(vec![call(1), call(2)]));
+}
+
+#[tokio::test]
+async fn a_set_of_an_earlier_batch_is_known_by_its_id() {
+    let mut world = World::new().await.unwrap();
+    let script = Script::new()
+        .calls([set_call("a")])
+        .calls([set_call("b")])
+        .says("Done.");
+    let (run, _) = world.run(script, Options::default()).await.unwrap();
+    let first = approvals(world.answer_id(), &world.pending(run).await.unwrap());
+    let person = person().unwrap();
+    world
+        .ledger()
+        .answer(run, &person, first.clone())
+        .await
+        .unwrap();
+    assert_eq!(world.resume(run).await.unwrap(), Drove::Waits);
+    let (head, pending) = (
+        world.head(run).await.unwrap(),
+        world.pending(run).await.unwrap(),
+    );
+    // Sent once more it is still the answer that was recorded, and says nothing of what waits.
+    world
+        .ledger()
+        .answer(run, &person, first.clone())
+        .await
+        .unwrap();
+    assert_eq!(world.head(run).await.unwrap(), head);
+    assert_eq!(world.pending(run).await.unwrap(), pending);
+    // Its id is taken: with it nobody answers what waits now, alone or beside the call of old.
+    let taken = [
+        pending.clone(),
+        pending
+            .iter()
+            .map(|(at, request)| (*at, *request))
+            .chain(first.iter().map(|line| (line.call, line.request)))
+            .collect(),
+    ];
+    for (told, calls) in taken.iter().enumerate() {
+        let error = world
+            .ledger()
+            .answer(run, &person, approvals(first.id(), calls))
+            .await
+            .unwrap_err();
+        let LedgerError::Rejected(why) = error else {
+            panic!("not a rejection: {error:?}");
+        };
+        let named = calls.keys().copied().collect();
+        assert_eq!(why, Rejection::AlreadyAnswered(named));
+        assert_eq!(attempts(&world, run).await, told + 1);
+    }
+    // A new set that still names the call of old is refused whole.
+    let both = approvals(world.answer_id(), &taken[1]);
+    let error = world.ledger().answer(run, &person, both).await.unwrap_err();
+    let old = Rejection::AlreadyAnswered(vec![call(1)]);
+    assert!(matches!(&error, LedgerError::Rejected(why) if *why == old));
+    assert_eq!(world.head(run).await.unwrap(), head);
+    world.approve(run).await.unwrap();
+    assert!(matches!(world.resume(run).await.unwrap(), Drove::Ended(_)));
 }
 
 #[tokio::test]

@@ -23,13 +23,11 @@ impl Owner {
         let by = caller.person().ok_or(Rejection::NotAPerson)?;
         let state = cell.state(run)?;
         if state.answered_in(set.id()).next().is_some() {
-            let same = is_recorded(state, &cell.contents, (set, &by));
-            let calls = || set.iter().map(|line| line.call).collect();
-            return if same {
-                Ok(())
-            } else {
-                Err(Rejection::AlreadyAnswered(calls()).into())
-            };
+            if is_recorded(state, &cell.contents, (set, &by)) {
+                return Ok(());
+            }
+            let calls = set.iter().map(|line| line.call).collect();
+            return Err(Rejection::AlreadyAnswered(calls).into());
         }
         if self.expire_cell(run, &mut cell).await? {
             let late = set.iter().next().map_or(CallId::FIRST, |line| line.call);

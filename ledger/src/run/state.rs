@@ -124,7 +124,6 @@ pub struct RunState {
     pub(super) replies: Vec<Reply>,
     pub(super) calls: BTreeMap<CallId, Call>,
     pub(super) denied: Vec<CallId>,
-    pub(super) last_answer: Option<AnswerId>,
     pub(super) parked: bool,
     pub(super) cancelling: bool,
     pub(super) outcome: Option<Outcome>,
@@ -287,11 +286,6 @@ impl RunState {
     pub fn set_code(&self) -> Option<String> {
         let pending = self.pending();
         (!pending.is_empty()).then(|| set_digest(pending.values()).short())
-    }
-
-    /// The answer set that was recorded last.
-    pub fn last_answer(&self) -> Option<AnswerId> {
-        self.last_answer
     }
 
     /// Whether somebody wants it to end.

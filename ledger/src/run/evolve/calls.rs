@@ -28,7 +28,6 @@ impl RunState {
             Event::ApprovalGranted(event) => self.approval_granted(event, envelope),
             Event::ApprovalDenied(event) => {
                 self.answers(event.call, event.request, envelope)?;
-                self.last_answer = Some(event.answer);
                 self.parked = false;
                 self.close(event.call, &[Phase::Pending], Close::Denied, envelope)?;
                 self.answered(event.call, event.answer, (&event.by, Answer::Deny));
@@ -218,7 +217,6 @@ impl RunState {
                     return Err("only a person answers a request");
                 }
                 self.answers(grant.call, grant.request, envelope)?;
-                self.last_answer = Some(grant.answer);
                 self.parked = false;
                 let asked = self
                     .calls

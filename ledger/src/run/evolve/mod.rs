@@ -89,7 +89,6 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         replies: Vec::new(),
         calls: BTreeMap::new(),
         denied: Vec::new(),
-        last_answer: None,
         parked: false,
         cancelling: false,
         outcome: None,
