@@ -431,3 +431,66 @@ fn an_answer_by_file_to_what_ended_unanswered_is_told_how_it_ended() {
         assert_eq!(answer(run).code, 3, "{}", answer(run).stderr);
     }
 }
+
+#[test]
+fn what_cannot_be_replayed_is_named() {
+    let world = World::parked();
+    for (out, options) in [("whole", &[][..]), ("facts", &["--facts-only"])] {
+        let mut args = vec!["audit", "export", "--out", out];
+        args.extend(options);
+        if out == "facts" {
+            args.extend(["--run", world.run()]);
+        }
+        assert_eq!(world.call(&args).code, 0);
+    }
+    std::fs::write(world.path("text"), "no export\n").unwrap();
+    insta::assert_snapshot!(world.show(&["runs", "replay", "whole"]), @r"
+    -- stderr --
+    error: the recording is of no single run
+      hint: placet audit export --run RUN
+    -- exit 64 --
+    ");
+    insta::assert_snapshot!(world.show(&["runs", "replay", "facts"]), @r"
+    -- stderr --
+    error: the export holds facts alone; a replay needs the contents
+      hint: placet audit export --run RUN
+    -- exit 64 --
+    ");
+    let text = world.call(&["runs", "replay", "text"]);
+    let what = "error: cannot read the recording: line 1 of the export is wrong: ";
+    assert!(text.stderr.starts_with(what), "{}", text.stderr);
+    assert_eq!(text.code, 6);
+    insta::assert_snapshot!(world.show(&["runs", "replay", "./none"]), @r"
+    -- stderr --
+    error: there is no file <dir>/./none
+    -- exit 4 --
+    ");
+}
+
+#[test]
+fn a_tool_that_is_not_there_is_named_before_a_home_is_made() {
+    let world = World::new();
+    let run = |option: &str| {
+        world.show(&[
+            "run",
+            "--model",
+            "script:tidy.toml",
+            "--workspace",
+            "ws",
+            "--park",
+            option,
+            "write_fiel",
+            "Tidy up.",
+        ])
+    };
+    insta::assert_snapshot!(run("--tools"), @r#"
+    -- stderr --
+    error: no tool is named "write_fiel": did you mean write_file?
+      hint: placet tools list names every tool
+    -- exit 64 --
+    "#);
+    for option in ["--deny-tools", "--auto-approve-tools"] {
+        assert_eq!(run(option), run("--tools"));
+    }
+    assert_eq!(world.call(&["runs", "list"]).code, 4);
+}

@@ -63,7 +63,7 @@ pub enum RecordingError {
     #[error("the content {0} of the recording was changed")]
     Content(Commitment),
     /// It is an export of a whole ledger.
-    #[error("the recording is of no single run: export one")]
+    #[error("the recording is of no single run")]
     NoRun,
 }
 

@@ -15,6 +15,9 @@ use crate::exit::ExitStatus;
 use crate::reading::{self, Reading};
 use crate::wiring::Wiring;
 
+/// What makes an export that can be replayed.
+const EXPORT_ONE: &str = "placet audit export --run RUN";
+
 /// Drive a run again from its record; exit 6 and the first divergence if it differs
 ///
 /// Nothing is done outside: no tool runs, no model is asked.
@@ -73,7 +76,7 @@ fn recording(named: &str, wiring: &mut Wiring<'_>) -> Result<Recording, CommandE
             CommandError::new(Kind::Failed, what)
         })?;
         let recording = load(&text).map_err(|error| match error {
-            RecordingError::NoRun => CommandError::usage(error),
+            RecordingError::NoRun => CommandError::usage(error).hint(EXPORT_ONE),
             changed => CommandError::new(Kind::Integrity, changed),
         })?;
         let named = recording
@@ -83,7 +86,7 @@ fn recording(named: &str, wiring: &mut Wiring<'_>) -> Result<Recording, CommandE
         let mut left_out = named.filter(|blob| recording.contents.get(&blob.commitment).is_none());
         if left_out.next().is_some() {
             let what = "the export holds facts alone; a replay needs the contents";
-            return Err(CommandError::usage(what).hint("placet audit export --run RUN"));
+            return Err(CommandError::usage(what).hint(EXPORT_ONE));
         }
         return Ok(recording);
     }
