@@ -43,11 +43,6 @@ impl ClosedSet {
         self.close_path(path).map(|_| ())
     }
 
-    /// Closes a node by its numbers.
-    pub fn close_node(&mut self, node: NodeId) {
-        self.nodes.insert(node);
-    }
-
     fn close_path(&mut self, path: &Path) -> Result<PathBuf, WorkspaceError> {
         let closed = |source| WorkspaceError::Closed {
             path: path.to_owned(),

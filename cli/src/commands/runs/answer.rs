@@ -6,12 +6,11 @@ use clap::Args;
 use placet_ledger::answers::AnswerSet;
 use placet_ledger::approval::{Answer, CallAnswer};
 use placet_ledger::digest::Digest;
-use placet_ledger::error::LedgerError;
 use placet_ledger::id::{AnswerId, CallId};
 use placet_ledger::run::{Rejection, RunState};
 use serde::Deserialize;
 
-use super::verdicts::{self, Next};
+use super::verdicts::{self, Next, rejected};
 use crate::commands::run::Attend;
 use crate::commands::runs::find;
 use crate::error::{CommandError, Kind};
@@ -71,22 +70,11 @@ pub(crate) fn run(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
     let file = read(args, wiring)?;
     let open = wiring.open()?;
     let run = find(wiring, &open, &args.run)?;
-    let caller = wiring.caller()?;
-    wiring.block_on(open.ledger.expire(run))?;
-    let set = wiring.block_on(open.ledger.look(run, |state, _| cover(state, &file)))?;
-    match set {
-        Ok(set) => {
-            let next = Next {
-                resume: !args.no_resume,
-                attend: args.attend,
-            };
-            verdicts::send(wiring, &open, run, set, next)
-        }
-        Err(error) => {
-            wiring.block_on(open.ledger.note_refused(run, &caller));
-            Err(error)
-        }
-    }
+    let next = Next {
+        resume: !args.no_resume,
+        attend: args.attend,
+    };
+    verdicts::answer(wiring, &open, run, |state| cover(state, &file), next)
 }
 
 fn read(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<AnswerFile, CommandError> {
@@ -132,7 +120,6 @@ impl AnswerLine {
 }
 
 fn cover(state: &RunState, file: &AnswerFile) -> Result<AnswerSet, CommandError> {
-    let rejected = |rejection: Rejection| CommandError::from(LedgerError::from(rejection));
     let lines = file.answers.iter().map(|line| {
         let (answer, note) = line.verdict()?;
         let known = state.call(line.call).and_then(|call| call.requested());
@@ -168,17 +155,6 @@ fn cover(state: &RunState, file: &AnswerFile) -> Result<AnswerSet, CommandError>
     if !answered.is_empty() {
         return Err(rejected(Rejection::AlreadyAnswered(answered)));
     }
-    let pending = state.pending();
-    if pending.is_empty() {
-        let otherwise = state.outcome();
-        let otherwise = otherwise.map_or(Rejection::NothingPending, Rejection::Finished);
-        return Err(rejected(verdicts::already_or(state, otherwise)));
-    }
-    if let (Some(named), Some(now)) = (&file.set, state.set_code())
-        && *named != now
-    {
-        let what = format!("what is pending now has the set code {now}, not {named}");
-        return Err(CommandError::new(Kind::Refused, what));
-    }
+    let pending = verdicts::pending(state, file.set.as_deref())?;
     AnswerSet::covering(id, &pending, lines).map_err(|error| rejected(error.into()))
 }

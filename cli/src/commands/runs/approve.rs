@@ -61,5 +61,6 @@ pub(crate) fn run(args: &ApproveArgs, wiring: &mut Wiring<'_>) -> Result<ExitSta
         resume: !args.no_resume,
         attend: args.attend,
     };
-    verdicts::answer(wiring, &open, run, &verdicts, next)
+    let cover = |state: &_| verdicts::cover(state, &verdicts);
+    verdicts::answer(wiring, &open, run, cover, next)
 }

@@ -1,7 +1,10 @@
 //! From the words of the command line to one set of answers: every pending call once.
 
+use std::collections::BTreeMap;
+
 use placet_ledger::answers::AnswerSet;
 use placet_ledger::approval::{Answer, CallAnswer};
+use placet_ledger::digest::Digest;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{AnswerId, CallId, RunId};
@@ -33,35 +36,25 @@ pub(crate) struct Next {
     pub(crate) attend: Option<Attend>,
 }
 
-/// Answers what is pending, then drives the run on unless told not to.
+/// Records the set that `cover` makes of a run's state, then drives the run on unless told not to.
+///
+/// What makes no set changes nothing and is told in the journal.
 pub(crate) fn answer(
     wiring: &mut Wiring<'_>,
     open: &Open,
     run: RunId,
-    verdicts: &Verdicts,
+    cover: impl FnOnce(&RunState) -> Result<AnswerSet, CommandError>,
     next: Next,
 ) -> Result<ExitStatus, CommandError> {
     let caller = wiring.caller()?;
     wiring.block_on(open.ledger.expire(run))?;
-    let set = wiring.block_on(open.ledger.look(run, |state, _| cover(state, verdicts)))?;
-    match set {
-        Ok(set) => send(wiring, open, run, set, next),
+    let set = match wiring.block_on(open.ledger.look(run, |state, _| cover(state)))? {
+        Ok(set) => set,
         Err(error) => {
             wiring.block_on(open.ledger.note_refused(run, &caller));
-            Err(error)
+            return Err(error);
         }
-    }
-}
-
-/// Records a set of answers, then drives the run on unless told not to.
-pub(crate) fn send(
-    wiring: &mut Wiring<'_>,
-    open: &Open,
-    run: RunId,
-    set: AnswerSet,
-    next: Next,
-) -> Result<ExitStatus, CommandError> {
-    let caller = wiring.caller()?;
+    };
     wiring.block_on(open.engine.answer(run, &caller, set))?;
     if next.resume {
         let driven = drive(wiring, open, run, SegmentReason::Answered, next.attend);
@@ -74,22 +67,8 @@ pub(crate) fn send(
 }
 
 /// The set that these verdicts make of what is pending now.
-fn cover(state: &RunState, verdicts: &Verdicts) -> Result<AnswerSet, CommandError> {
-    let rejected = |rejection: Rejection| CommandError::from(LedgerError::from(rejection));
-    if let Some(outcome) = state.outcome() {
-        return Err(rejected(already_or(state, Rejection::Finished(outcome))));
-    }
-    let pending = state.pending();
-    if pending.is_empty() {
-        return Err(rejected(already_or(state, Rejection::NothingPending)));
-    }
-    if let (Some(named), Some(now)) = (&verdicts.set, state.set_code())
-        && *named != now
-    {
-        let what = format!("what is pending now has the set code {now}, not {named}");
-        return Err(CommandError::new(Kind::Refused, what)
-            .hint("placet runs show RUN displays it; nothing was answered"));
-    }
+pub(super) fn cover(state: &RunState, verdicts: &Verdicts) -> Result<AnswerSet, CommandError> {
+    let pending = pending(state, verdicts.set.as_deref())?;
     let all: Vec<CallId> = pending.keys().copied().collect();
     let (approve, reject) = match (&verdicts.approve[..], &verdicts.reject[..], &verdicts.all) {
         ([], [], Answer::Approve) => (all, Vec::new()),
@@ -129,8 +108,32 @@ fn cover(state: &RunState, verdicts: &Verdicts) -> Result<AnswerSet, CommandErro
     AnswerSet::covering(id, &pending, lines).map_err(|error| rejected(error.into()))
 }
 
+/// What is pending, if there is something and it has the set code that was displayed.
+pub(super) fn pending(
+    state: &RunState,
+    displayed: Option<&str>,
+) -> Result<BTreeMap<CallId, Digest>, CommandError> {
+    let pending = state.pending();
+    let Some(now) = state.set_code() else {
+        let otherwise = state.outcome();
+        let otherwise = otherwise.map_or(Rejection::NothingPending, Rejection::Finished);
+        return Err(rejected(already_or(state, otherwise)));
+    };
+    if let Some(displayed) = displayed.filter(|displayed| *displayed != now) {
+        let what = format!("what is pending now has the set code {now}, not {displayed}");
+        return Err(CommandError::new(Kind::Refused, what)
+            .hint("placet runs show RUN displays it; nothing was answered"));
+    }
+    Ok(pending)
+}
+
+/// A rejection, as the command's error.
+pub(super) fn rejected(rejection: Rejection) -> CommandError {
+    CommandError::from(LedgerError::from(rejection))
+}
+
 /// Whether the last set was answered: then somebody else was first, which is another error.
-pub(super) fn already_or(state: &RunState, otherwise: Rejection) -> Rejection {
+fn already_or(state: &RunState, otherwise: Rejection) -> Rejection {
     let answered = state.asked().filter(|call| call.answered().is_some());
     let answered: Vec<CallId> = answered.map(placet_ledger::run::Call::id).collect();
     if answered.is_empty() {
