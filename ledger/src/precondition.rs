@@ -66,10 +66,39 @@ impl From<NodeId> for String {
 pub enum PreconditionKind {
     /// A file with these very bytes.
     File,
+    /// A folder with these very entries.
+    Tree,
     /// No file of that name.
     Absent,
     /// Nothing that could have changed matters.
     None,
+}
+
+/// What an entry of a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+}
+
+/// One entry of a folder, at whatever depth.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TreeEntry {
+    /// Of a file, the hash of its bytes; of a link, of the text that it holds; purpose `file`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Permission bits.
+    pub mode: u32,
+    /// Path beneath the folder.
+    pub path: String,
 }
 
 /// What must still be so when the call is executed; sealed content, since it tells paths.
@@ -93,6 +122,21 @@ pub enum Precondition {
         /// The workspace root.
         root: NodeId,
     },
+    /// The target is this very folder with exactly these entries.
+    Tree {
+        /// Every entry at whatever depth, sorted by path.
+        entries: Vec<TreeEntry>,
+        /// Permission bits.
+        mode: u32,
+        /// The folder.
+        node: NodeId,
+        /// The folder that holds it.
+        parent: NodeId,
+        /// Path beneath the workspace root.
+        path: String,
+        /// The workspace root.
+        root: NodeId,
+    },
     /// The target does not exist.
     Absent {
         /// The folder that would hold it.
@@ -102,21 +146,66 @@ pub enum Precondition {
         /// The workspace root.
         root: NodeId,
     },
+    /// Something goes from one place to another: what holds of both.
+    Transfer {
+        /// What is copied or moved: a file or a tree.
+        source: Box<Precondition>,
+        /// Where it goes: absent, or a file that it replaces.
+        target: Box<Precondition>,
+    },
 }
 
 impl Precondition {
-    /// The kind that the record tells.
+    /// The kind that the record tells; of a transfer, that of its source.
     pub const fn kind(&self) -> PreconditionKind {
         match self {
             Self::File { .. } => PreconditionKind::File,
+            Self::Tree { .. } => PreconditionKind::Tree,
             Self::Absent { .. } => PreconditionKind::Absent,
+            Self::Transfer { source, .. } => source.kind(),
         }
     }
 
     /// Path of the target beneath the workspace root.
     pub fn path(&self) -> &str {
         match self {
-            Self::File { path, .. } | Self::Absent { path, .. } => path,
+            Self::File { path, .. } | Self::Tree { path, .. } | Self::Absent { path, .. } => path,
+            Self::Transfer { target, .. } => target.path(),
+        }
+    }
+
+    /// The paths that the call is about: its target and, of a transfer, its source.
+    pub fn places(&self) -> Vec<&str> {
+        match self {
+            Self::File { .. } | Self::Tree { .. } | Self::Absent { .. } => vec![self.path()],
+            Self::Transfer { source, target } => vec![source.path(), target.path()],
+        }
+    }
+
+    /// Every path that the call may write or remove: its places, and what lies in or comes to lie
+    /// beneath them.
+    pub fn reach(&self) -> Vec<String> {
+        let beneath = |above: &str, entries: &[TreeEntry]| -> Vec<String> {
+            entries
+                .iter()
+                .map(|entry| format!("{above}/{}", entry.path))
+                .collect()
+        };
+        match self {
+            Self::File { path, .. } | Self::Absent { path, .. } => vec![path.clone()],
+            Self::Tree { entries, path, .. } => {
+                let mut all = vec![path.clone()];
+                all.extend(beneath(path, entries));
+                all
+            }
+            Self::Transfer { source, target } => {
+                let mut all = source.reach();
+                all.push(target.path().to_owned());
+                if let Self::Tree { entries, .. } = &**source {
+                    all.extend(beneath(target.path(), entries));
+                }
+                all
+            }
         }
     }
 }

@@ -73,6 +73,9 @@ impl<'a> Job<'a> {
         match self.precondition {
             Precondition::File { .. } => self.replace(&target, content.as_bytes()),
             Precondition::Absent { .. } => self.create(&target, content.as_bytes()),
+            Precondition::Tree { .. } | Precondition::Transfer { .. } => {
+                Err(ToolError::failed("the call has no file to write"))
+            }
         }
     }
 
@@ -106,7 +109,12 @@ impl<'a> Job<'a> {
     /// The place of the target, in the very folders of the preview.
     fn target(&self) -> Result<Target, ToolError> {
         let (Precondition::File { parent, root, .. } | Precondition::Absent { parent, root, .. }) =
-            self.precondition;
+            self.precondition
+        else {
+            return Err(ToolError::failed(
+                "the call has no single file as its target",
+            ));
+        };
         if self.files.workspace.root() != *root {
             return Err(self.stale("the workspace is another folder"));
         }

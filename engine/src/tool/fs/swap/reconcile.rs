@@ -150,7 +150,9 @@ impl Job<'_> {
     fn is_previewed(&self, found: NodeId, content: Digest) -> bool {
         match self.precondition {
             Precondition::File { node, digest, .. } => *node == found && *digest == content,
-            Precondition::Absent { .. } => false,
+            Precondition::Tree { .. }
+            | Precondition::Absent { .. }
+            | Precondition::Transfer { .. } => false,
         }
     }
 }
