@@ -148,6 +148,14 @@ fn rejected(rejection: &Rejection) -> (Kind, Option<&'static str>) {
             Kind::Conflict,
             Some("placet runs show RUN tells who answered"),
         ),
+        Rejection::Superseded { .. } => (
+            Kind::Conflict,
+            Some("placet runs show RUN shows what stands in its place"),
+        ),
+        Rejection::CallsOpen(_) => (
+            Kind::Refused,
+            Some("answer them first: placet runs show RUN"),
+        ),
         Rejection::Coverage(_) => (
             Kind::Refused,
             Some("name every pending call once: placet runs show RUN lists them"),
@@ -180,6 +188,8 @@ impl From<EngineError> for CommandError {
             error @ EngineError::NoSuchTool(_) => {
                 Self::new(Kind::Refused, error).hint("tools can be taken away, not added")
             }
+            error @ EngineError::NoProposal(_) => Self::new(Kind::Refused, error)
+                .hint("nothing was changed: placet runs show RUN shows the arguments as they are"),
             error @ EngineError::ToolChanged(_) => {
                 Self::new(Kind::Refused, error).hint("cancel the run and start a new one")
             }

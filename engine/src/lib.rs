@@ -10,6 +10,7 @@ pub mod context;
 pub mod diff;
 pub mod effects;
 pub mod engine;
+pub mod heard;
 pub mod ids;
 pub mod model;
 pub mod nearest;

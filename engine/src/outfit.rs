@@ -14,6 +14,8 @@ use crate::model::{Model, Scripted};
 use crate::record::{ConfigRecord, WorkspaceRecord};
 use crate::tool::fs::register_file_tools;
 use crate::tool::registry::Registry;
+use crate::tool::retrieve::{self, Results};
+use crate::tool::{ask, notes};
 use crate::workspace::{ClosedSet, Workspace};
 
 /// Bytes of a config or script: nobody writes more by hand, and a reader must come to an end.
@@ -67,7 +69,11 @@ enum ModelChoiceError {
 }
 
 impl Outfit for LocalOutfit {
-    fn tools(&self, workspace: &Path) -> Result<(WorkspaceRecord, Registry), OutfitError> {
+    fn tools(
+        &self,
+        workspace: &Path,
+        results: Arc<dyn Results>,
+    ) -> Result<(WorkspaceRecord, Registry), OutfitError> {
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| OutfitError::Workspace {
             path: workspace.display().to_string(),
             source,
@@ -81,6 +87,9 @@ impl Outfit for LocalOutfit {
         };
         let mut registry = Registry::new();
         register_file_tools(&mut registry, Arc::new(opened), self.locks.clone())
+            .and_then(|()| notes::register(&mut registry))
+            .and_then(|()| ask::register(&mut registry))
+            .and_then(|()| retrieve::register(&mut registry, results))
             .map_err(|error| failed(Box::new(error)))?;
         Ok((record, registry))
     }

@@ -9,11 +9,12 @@ use placet_ledger::event::{Outcome, SegmentEnd};
 use placet_ledger::id::{CallId, DriverId, RunId};
 use placet_ledger::ledger::Ledger;
 use placet_ledger::owner::Begun;
+use placet_ledger::policy::Attendance;
 use placet_ledger::run::{Caller, Command, Effect, Phase, Rejection, RunState, Step, next};
 
 use crate::context::Conversation;
 use crate::effects::{Act, Brief, BriefError, EffectHandler, brief};
-use crate::stop::Stop;
+use crate::stop::Halt;
 
 /// How often a step is tried again after somebody else moved the run.
 const CONFLICTS_MAX: usize = 16;
@@ -72,16 +73,16 @@ impl Runner {
         self.conversation
     }
 
-    /// Steps until the run waits or ends, and puts it down. `stop` is seen between steps and
-    /// while a model is waited for.
-    pub async fn drive(&mut self, driver: DriverId, stop: &Stop) -> Result<Progress, RunnerError> {
+    /// Steps until the run waits or ends, and puts it down. A wish that it stop is seen between
+    /// steps, and while a model or a tool that only reads is waited for; so is one that it end.
+    pub async fn drive(&mut self, driver: DriverId, halt: &Halt) -> Result<Progress, RunnerError> {
         let mut conflicts = 0_usize;
         loop {
-            if stop.is_raised() {
+            if halt.stop.is_raised() {
                 self.put_down(SegmentEnd::Interrupted).await?;
                 return Ok(Progress::Went);
             }
-            match self.step(stop).await {
+            match self.step(halt).await {
                 Ok(Progress::Went) => conflicts = 0,
                 Ok(Progress::Waits(calls)) => {
                     let reason = self
@@ -123,9 +124,9 @@ impl Runner {
     }
 
     /// Does one thing that remains to be done.
-    pub async fn step(&mut self, stop: &Stop) -> Result<Progress, RunnerError> {
+    pub async fn step(&mut self, halt: &Halt) -> Result<Progress, RunnerError> {
         match self.ledger.look(self.run, |state, _| next(state)).await? {
-            Step::Perform(effect) => self.perform(effect, stop).await?,
+            Step::Perform(effect) => self.perform(effect, halt).await?,
             Step::Gate(call) => self.record(Act::bare(Command::Gate { call })).await?,
             Step::Execute(call) => {
                 let active_ms = self.handler.active_ms();
@@ -135,7 +136,7 @@ impl Runner {
                     .await?
                 {
                     Begun::Permit(permit) => {
-                        let act = self.handler.execute(*permit).await;
+                        let act = self.handler.execute(*permit, halt).await;
                         self.record(act).await?;
                     }
                     Begun::Refused => {}
@@ -160,7 +161,7 @@ impl Runner {
         Ok(Progress::Went)
     }
 
-    async fn perform(&mut self, effect: Effect, stop: &Stop) -> Result<(), RunnerError> {
+    async fn perform(&mut self, effect: Effect, halt: &Halt) -> Result<(), RunnerError> {
         if matches!(effect, Effect::Complete { .. }) {
             // The intent is durable before the model is asked.
             self.ledger.commit(self.run).await?;
@@ -173,7 +174,7 @@ impl Runner {
         // A reply that nobody waits for is lost, and what was set aside for it stays spent.
         tokio::select! {
             act = self.handler.perform(brief) => self.record(act).await,
-            () = stop.raised() => Ok(()),
+            () = halt.raised() => Ok(()),
         }
     }
 
@@ -203,10 +204,12 @@ impl Runner {
     }
 }
 
-/// As what a run is put down that waits: parked where it waits for approvals alone.
+/// As what a run is put down that waits: parked where it waits for approvals and replies alone, and
+/// nobody attends.
 fn waits_as(state: &RunState) -> SegmentEnd {
     let in_doubt = state.batch().any(|call| call.phase() == Phase::InDoubt);
-    if in_doubt || state.pending().is_empty() {
+    let attended = state.attendance() == Attendance::Person;
+    if in_doubt || attended || state.awaited().next().is_none() {
         SegmentEnd::Waiting
     } else {
         SegmentEnd::Parked

@@ -78,12 +78,24 @@ pub enum Actor {
 }
 
 /// What an answer says about one pending call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// Run it as shown.
     Approve,
+    /// Run it as shown, and its tool unasked in this run from here on.
+    ApproveAlways,
     /// Do not run it.
     Deny,
+}
+
+impl Answer {
+    /// Whether the call may run.
+    pub const fn approves(self) -> bool {
+        match self {
+            Self::Approve | Self::ApproveAlways => true,
+            Self::Deny => false,
+        }
+    }
 }
 
 /// One line of an answer set.

@@ -23,6 +23,8 @@ pub fn gate_input<'a>(
     Some(GateInput {
         tool: &proposed.tool,
         paired: proposed.execute.is_some(),
+        question: proposed.is_question(),
+        reach: reach(contents, proposed),
         declared: proposed.declared,
         policy: state.policy(),
         allowlist: state.allowlist(),
@@ -50,8 +52,11 @@ fn repeats(state: &RunState, contents: &Contents, call: &Call) -> Option<CallId>
         return Some(equal.id());
     }
     let target = target(contents, call)?;
+    // Several denials hold until a person says something more; a single one of the same for ever.
+    let lately: Vec<_> = state.denied_lately().map(Call::id).collect();
     let same: Vec<_> = denied
         .iter()
+        .filter(|other| lately.contains(&other.id()))
         .filter(|other| self::target(contents, other).as_ref() == Some(&target))
         .collect();
     if same.len() < DENIALS_OF_TARGET_MAX {
@@ -79,10 +84,29 @@ pub fn gate_needs(state: &RunState, call: CallId) -> BTreeSet<Commitment> {
         .collect()
 }
 
+/// What has to hold when a call is executed.
+fn precondition(contents: &Contents, proposed: &Proposed) -> Option<Precondition> {
+    let blob = proposed.precondition.as_ref()?;
+    serde_json::from_slice(contents.bytes(&blob.commitment)?).ok()
+}
+
 /// Path of what a call would change.
 pub fn target(contents: &Contents, call: &Call) -> Option<String> {
-    let blob = call.proposed()?.precondition.as_ref()?;
-    let precondition: Precondition =
-        serde_json::from_slice(contents.bytes(&blob.commitment)?).ok()?;
+    let precondition = precondition(contents, call.proposed()?)?;
     Some(precondition.path().to_owned())
+}
+
+/// Every path that a call is about.
+pub fn places(contents: &Contents, call: &Call) -> Option<Vec<String>> {
+    let precondition = precondition(contents, call.proposed()?)?;
+    let places = precondition.places().into_iter();
+    Some(places.map(str::to_owned).collect())
+}
+
+/// The paths that a call may write or remove; `None` where that cannot be read.
+fn reach(contents: &Contents, proposed: &Proposed) -> Option<Vec<String>> {
+    match proposed.precondition {
+        None => Some(Vec::new()),
+        Some(_) => precondition(contents, proposed).map(|found| found.reach()),
+    }
 }

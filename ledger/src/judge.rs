@@ -9,14 +9,18 @@ use crate::policy::{ApprovalPolicy, Attendance};
 use crate::risk::DeclaredRisk;
 
 /// All that a verdict on one call may depend on, as folded at this moment.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct GateInput<'a> {
     /// The tool.
     pub tool: &'a Name,
     /// Whether the tool is a pair.
     pub paired: bool,
+    /// Whether the call asks a person something, and does nothing else.
+    pub question: bool,
     /// What the tool declares.
     pub declared: DeclaredRisk,
+    /// The paths that the call may write or remove; `None` where they cannot be read.
+    pub reach: Option<Vec<String>>,
     /// The run's policy now.
     pub policy: ApprovalPolicy,
     /// The tools that run unasked.
@@ -47,7 +51,11 @@ pub enum Verdict {
         quorum: u32,
         /// How it was judged.
         tier: DeclaredRisk,
+        /// For how long this one call may stay unanswered, where the row says so.
+        expires_ms: Option<u64>,
     },
+    /// Put the call's question to a person.
+    Question,
     /// Do not even ask.
     Decline {
         /// Why.

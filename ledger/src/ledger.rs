@@ -188,6 +188,37 @@ impl Ledger {
         Err(LedgerError::Conflict)
     }
 
+    /// Records what a person says about a run, in an append of its own: an amendment with its new
+    /// verdict, a reply, a doubt settled, an approval taken back, a message, a policy, a wish that
+    /// the run end. What would have granted something and was refused is noted in the journal.
+    pub async fn act(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        command: Command,
+        texts: Texts,
+    ) -> Result<Vec<Envelope>, LedgerError> {
+        let grants = match &command {
+            Command::Amend(_) | Command::Reply { .. } | Command::SettleDoubt { .. } => true,
+            _ => false,
+        };
+        for _ in 0..ANSWER_TRIES_MAX {
+            let acted = self.0.act(run, caller, command.clone(), texts.clone());
+            match acted.await {
+                // It names what was displayed: what came since is not meant by it.
+                Err(LedgerError::Conflict) => {}
+                Err(error @ LedgerError::Rejected(_)) => {
+                    if grants {
+                        self.0.note_refused(run, caller).await;
+                    }
+                    return Err(error);
+                }
+                other => return other,
+            }
+        }
+        Err(LedgerError::Conflict)
+    }
+
     /// Notes an answer that was refused before it became a set.
     pub async fn note_refused(&self, run: RunId, caller: &Caller) {
         self.0.note_refused(run, caller).await;

@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// The tool whose calls put a question to a person and do nothing else.
+pub const ASK_USER: &str = "ask_user";
+
 /// Why a text is not a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected false, read-only, low-risk, high-risk or true, found {0:?}")]

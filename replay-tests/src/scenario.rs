@@ -245,6 +245,12 @@ fn caller(command: &Command) -> Caller {
         | Command::Answer(_)
         | Command::Tighten(_)
         | Command::Narrow(_)
+        | Command::Amend(_)
+        | Command::Revoke { .. }
+        | Command::Reply { .. }
+        | Command::SettleDoubt { .. }
+        | Command::Prompt
+        | Command::ChangePolicy(_)
         | Command::Cancel => match person() {
             Ok(person) => person,
             Err(error) => panic!("{error}"),

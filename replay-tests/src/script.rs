@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use placet_engine::heard::Heard;
 use placet_engine::model::{Message, Model, ModelError, Reply, ReplyCall, Request};
 use placet_ledger::budget::{Tokens, Usd};
 use placet_ledger::event::{ModelFailure, Stop};
@@ -150,7 +151,7 @@ impl ScriptModel {
 
 #[async_trait]
 impl Model for ScriptModel {
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, request: &Request, _: &Heard) -> Result<Reply, ModelError> {
         lock(&self.requests).push(request.clone());
         match self.turn(request.turn()) {
             Some(Turn::Says(said)) => *said,

@@ -12,6 +12,7 @@ use placet_engine::engine::{Outfit, OutfitError};
 use placet_engine::model::Model;
 use placet_engine::record::{ConfigRecord, WorkspaceRecord};
 use placet_engine::tool::registry::{Registry, RegistryError};
+use placet_engine::tool::retrieve::Results;
 use placet_engine::tool::spec::ToolSpec;
 use placet_engine::tool::{
     Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError,
@@ -242,7 +243,11 @@ fn spec(
 pub struct SimOutfit(pub Arc<Tools>);
 
 impl Outfit for SimOutfit {
-    fn tools(&self, workspace: &Path) -> Result<(WorkspaceRecord, Registry), OutfitError> {
+    fn tools(
+        &self,
+        workspace: &Path,
+        _: Arc<dyn Results>,
+    ) -> Result<(WorkspaceRecord, Registry), OutfitError> {
         let path = workspace.display().to_string();
         let registry = self.0.registry().map_err(|source| OutfitError::Workspace {
             path: path.clone(),

@@ -44,7 +44,13 @@ fn verdict(verdict: &Verdict) -> String {
             By::List { tool } => format!("clears list:{tool} {tier}"),
             By::Person { .. } | By::Tool => format!("clears by {by:?} {tier}"),
         },
-        Verdict::Ask { rule, quorum, tier } => format!("asks {rule} {tier} of {quorum}"),
+        Verdict::Ask {
+            rule,
+            quorum,
+            tier,
+            expires_ms: _,
+        } => format!("asks {rule} {tier} of {quorum}"),
+        Verdict::Question => String::from("puts the question"),
         Verdict::Decline { kind, of } => match of {
             Some(of) => format!("declines {kind:?} {of}"),
             None => format!("declines {kind:?}"),
@@ -67,6 +73,8 @@ fn table() -> String {
                     let input = GateInput {
                         tool: &tool,
                         paired,
+                        question: false,
+                        reach: Some(vec![String::from("src/main.rs")]),
                         declared,
                         policy,
                         allowlist: if on_list { &listed } else { &other },
@@ -74,13 +82,25 @@ fn table() -> String {
                         attendance: who,
                         repeats: None,
                     };
+                    let steers = GateInput {
+                        reach: Some(vec!["a".into(), ".git/hooks/pre-commit".into()]),
+                        ..input.clone()
+                    };
+                    let unread = GateInput {
+                        reach: None,
+                        ..input.clone()
+                    };
+                    let question = GateInput {
+                        question: true,
+                        ..steers.clone()
+                    };
                     let repeats = GateInput {
                         repeats: Some(denied),
-                        ..input
+                        ..question.clone()
                     };
                     let withheld = GateInput {
                         offered: false,
-                        ..repeats
+                        ..repeats.clone()
                     };
                     let row = format!(
                         "{:9} | {:9} | {:6} | {:5} | {:4}",
@@ -90,8 +110,14 @@ fn table() -> String {
                         if paired { "pair" } else { "plain" },
                         if on_list { "list" } else { "" },
                     );
-                    for (what, input) in [("", input), ("repeats", repeats), ("withheld", withheld)]
-                    {
+                    for (what, input) in [
+                        ("", input),
+                        ("steers", steers),
+                        ("unread", unread),
+                        ("question", question),
+                        ("repeats", repeats),
+                        ("withheld", withheld),
+                    ] {
                         let says = verdict(&gate(&input));
                         writeln!(table, "{row} | {what:8} | {says}").unwrap();
                     }
@@ -112,7 +138,7 @@ fn every_row_of_the_gate_is_as_written() {
             .collect(),
         table().lines().map(str::to_owned).collect(),
     );
-    assert_eq!(found.len(), 4 * 4 * 3 * 4 * 3);
+    assert_eq!(found.len(), 4 * 4 * 3 * 4 * 6);
     let wrong: Vec<_> = (0..found.len().max(written.len()))
         .filter(|&row| written.get(row).copied() != found.get(row).map(String::as_str))
         .map(|row| {
@@ -136,6 +162,8 @@ fn asked(paired: bool, declared: DeclaredRisk, policy: ApprovalPolicy, who: Atte
     gate(&GateInput {
         tool: &tool,
         paired,
+        question: false,
+        reach: Some(Vec::new()),
         declared,
         policy,
         allowlist: &BTreeSet::new(),
@@ -174,7 +202,7 @@ fn calls_clear_or_ask_as_the_table_of_tools_says() {
             let found = match asked(paired, declared, policy, Attendance::Park) {
                 Verdict::Approve { .. } => C,
                 Verdict::Ask { .. } => A,
-                Verdict::Decline { .. } => "declines",
+                Verdict::Question | Verdict::Decline { .. } => "declines",
             };
             assert_eq!(found, expected, "{row} under {policy}");
         }
@@ -195,7 +223,9 @@ fn nothing_is_approved_because_nobody_is_there() {
                         kind: RefusalKind::Nobody,
                         of: None,
                     },
-                    Verdict::Approve { .. } | Verdict::Decline { .. } => there.clone(),
+                    Verdict::Approve { .. } | Verdict::Question | Verdict::Decline { .. } => {
+                        there.clone()
+                    }
                 };
                 assert_eq!(nobody, expected, "{paired} {declared} {policy}");
             }
@@ -216,6 +246,22 @@ fn no_policy_list_or_attendance_clears_what_a_person_denied_or_the_run_lost() {
         found.into_iter().collect::<Vec<_>>(),
         ["declines DeniedTool", "declines RepeatOf c1"]
     );
+}
+
+#[test]
+fn no_policy_list_or_tier_clears_a_file_that_steers_programs_or_a_question() {
+    let rows = include_str!("gate_matrix.txt");
+    let of = |what: &str| {
+        let rows = rows.lines().filter(|row| row.contains(what));
+        let says = rows.map(|row| row.rsplit('|').next().unwrap().trim());
+        let rule = |says: &'static str| says.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        says.map(rule).collect::<BTreeSet<_>>()
+    };
+    let found = |what| of(what).into_iter().collect::<Vec<_>>();
+    assert_eq!(found("| steers"), ["asks always:git", "declines Nobody"]);
+    let unread = ["asks always:unreadable-target", "declines Nobody"];
+    assert_eq!(found("| unread"), unread);
+    assert_eq!(found("| question"), ["declines Nobody", "puts the"]);
 }
 
 #[test]

@@ -234,7 +234,7 @@ async fn another_gate_is_a_divergence_and_no_crash() {
         ) -> placet_ledger::judge::Verdict {
             placet_engine::policy::gate(&placet_ledger::judge::GateInput {
                 policy: ApprovalPolicy::HighRisk,
-                ..*input
+                ..input.clone()
             })
         }
     }

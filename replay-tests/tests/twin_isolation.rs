@@ -312,8 +312,13 @@ async fn a_pair_executes_what_was_proposed_and_names_its_half_itself() {
 #[test]
 fn no_visible_name_looks_like_a_hidden_half() {
     let outfit = placet_replay::tools::SimOutfit(Tools::new(std::sync::Arc::default()));
-    let (_, known) = placet_engine::engine::Outfit::tools(&outfit, "x".as_ref()).unwrap();
-    let half = known.iter().next().unwrap().execute().clone();
+    let (_, known) = placet_engine::engine::Outfit::tools(
+        &outfit,
+        "x".as_ref(),
+        std::sync::Arc::new(placet_engine::tool::retrieve::NoResults),
+    )
+    .unwrap();
+    let half = known.iter().next().unwrap().execute().unwrap().clone();
     let mut registry = Registry::new();
     for name in ["x_execute", "x_EXECUTE", "set_execute"] {
         let spec = ToolSpec {

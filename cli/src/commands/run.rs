@@ -1,12 +1,14 @@
 //! `placet run`: start a run and stay with it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use placet_engine::engine::{EngineError, NewRun, Outfit};
 use placet_engine::outfit::SCRIPT_PREFIX;
 use placet_engine::record::ConfigRecord;
 use placet_engine::tool::registry::Scope;
+use placet_engine::tool::retrieve::NoResults;
 use placet_ledger::budget::{Limits, Usd};
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{Name, RunId};
@@ -133,7 +135,9 @@ pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, 
     let caller = wiring.caller()?;
     // Before a ledger is made for it.
     let outfit = wiring.outfit()?;
-    let (_, registry) = outfit.tools(&new.workspace).map_err(EngineError::from)?;
+    let (_, registry) = outfit
+        .tools(&new.workspace, Arc::new(NoResults))
+        .map_err(EngineError::from)?;
     Scope::new(&registry, new.tools.as_deref(), &new.denied).map_err(EngineError::from)?;
     Scope::new(&registry, Some(&new.tool_allowlist), &[]).map_err(EngineError::from)?;
     outfit

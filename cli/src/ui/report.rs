@@ -34,9 +34,15 @@ pub(crate) fn print(
     for call in report.unsuccessful.iter().chain(&report.declined) {
         not_done(&mut out, call);
     }
+    for call in &report.left {
+        let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();
+        let state = call.state.replace('_', " ");
+        let _ignored = writeln!(out, "  {state:<12} {} {tool}", call.call);
+    }
     for call in &report.pending {
         let asks = match call.kind {
             "in_doubt" => "in doubt",
+            "question" => "asks you",
             _ => "needs an answer",
         };
         let tool = text::marked(&call.tool);

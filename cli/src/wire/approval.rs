@@ -77,6 +77,7 @@ impl CardOut {
             call: card.call,
             kind: match card.kind {
                 CardKind::Approval => "approval",
+                CardKind::Question => "question",
                 CardKind::InDoubt => "in_doubt",
             },
             tool: card.tool,
@@ -91,7 +92,7 @@ impl CardOut {
             message: card.message,
             requested_at: card.requested_at,
             expires_at: card.expires_at,
-            expired: card.kind == CardKind::Approval && card.expires_at.is_some_and(|at| now >= at),
+            expired: card.kind != CardKind::InDoubt && card.expires_at.is_some_and(|at| now >= at),
             quorum: card.quorum.map(|quorum| QuorumOut {
                 need: quorum.need,
                 have: quorum.have,

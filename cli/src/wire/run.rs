@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use placet_engine::context::Provider;
 use placet_ledger::budget::{Cap, Tokens};
 use placet_ledger::content::Contents;
-use placet_ledger::event::{Outcome, RefusalKind};
+use placet_ledger::digest::Digest;
+use placet_ledger::event::{Outcome, RefusalKind, Settlement};
 use placet_ledger::run::{Call, Close, Phase, RunState, Status, Turn};
 use serde::Serialize;
 
@@ -32,12 +33,27 @@ pub(crate) struct RunReport {
     pub(crate) pending: Vec<PendingCall>,
     /// The calls that were refused or turned down.
     pub(crate) declined: Vec<UnsuccessfulCall>,
+    /// Of a cancelled run, what became of each call of its last reply.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left: Vec<LeftCall>,
     /// The calls that were executed and did not succeed: failed, stale or interrupted.
     pub(crate) unsuccessful: Vec<UnsuccessfulCall>,
     /// What the tools did, in all.
     pub(crate) tools: BTreeMap<String, ToolTotals>,
     /// What it used.
     pub(crate) usage: UsageReport,
+}
+
+/// How far a call had come when its run was cancelled.
+#[derive(Debug, Serialize)]
+pub(crate) struct LeftCall {
+    /// The call.
+    pub(crate) call: String,
+    /// The tool, where the name is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool: Option<String>,
+    /// `completed`, `interrupted`, `in_doubt` or `not_started`.
+    pub(crate) state: &'static str,
 }
 
 /// A call that waits for people.
@@ -141,11 +157,17 @@ const fn end(phase: Phase) -> Option<End> {
             Close::Interrupted => End::Unsuccessful("interrupted"),
             Close::Denied => End::Declined("denied"),
             Close::Expired => End::Declined("expired"),
+            Close::Revoked => End::Declined("revoked"),
+            Close::Answered | Close::Settled(Settlement::Done) => End::Succeeded,
+            Close::Settled(Settlement::NotDone) => End::Unsuccessful("not_done"),
+            // What stands in its place tells how it went.
+            Close::Superseded => return None,
             Close::Refused(kind) => End::Declined(refusal_word(kind)),
         }),
         Phase::Named
         | Phase::Proposed
         | Phase::Pending
+        | Phase::Asked
         | Phase::Granted
         | Phase::Executing { .. }
         | Phase::InDoubt => None,
@@ -178,6 +200,7 @@ impl RunReport {
                 .filter_map(|call| pending(state, call))
                 .collect(),
             declined,
+            left: left(state),
             unsuccessful,
             tools: tools(state),
             usage: UsageReport {
@@ -188,6 +211,34 @@ impl RunReport {
             },
         }
     }
+}
+
+/// What became of each call of a cancelled run's last reply.
+fn left(state: &RunState) -> Vec<LeftCall> {
+    if state.outcome() != Some(Outcome::Cancelled) {
+        return Vec::new();
+    }
+    let came = |phase| match phase {
+        Phase::Closed(Close::Interrupted) => "interrupted",
+        Phase::Closed(
+            Close::Denied | Close::Refused(_) | Close::Expired | Close::Revoked | Close::Superseded,
+        )
+        | Phase::Named
+        | Phase::Proposed
+        | Phase::Pending
+        | Phase::Asked
+        | Phase::Granted => "not_started",
+        Phase::Closed(
+            Close::Succeeded | Close::Failed | Close::Stale | Close::Answered | Close::Settled(_),
+        ) => "completed",
+        Phase::Executing { .. } | Phase::InDoubt => "in_doubt",
+    };
+    let calls = state.batch().map(|call| LeftCall {
+        call: call.id().to_string(),
+        tool: call.tool().map(ToString::to_string),
+        state: came(call.phase()),
+    });
+    calls.collect()
 }
 
 /// The cap on which a run ended. A cap on tokens may be reached before it is spent: the next call
@@ -206,6 +257,7 @@ fn pending(state: &RunState, call: &Call) -> Option<PendingCall> {
     let kind = match call.phase() {
         _ if state.outcome().is_some() => return None,
         Phase::Pending => "approval",
+        Phase::Asked => "question",
         Phase::InDoubt => "in_doubt",
         Phase::Named
         | Phase::Proposed
@@ -217,8 +269,17 @@ fn pending(state: &RunState, call: &Call) -> Option<PendingCall> {
         call: call.id().to_string(),
         kind,
         tool: call.tool().map(ToString::to_string).unwrap_or_default(),
-        request: call.requested().map(|asked| asked.digest.to_string()),
+        request: asked(call).map(|digest| digest.to_string()),
     })
+}
+
+/// The digest that a person's word on an open call names.
+fn asked(call: &Call) -> Option<Digest> {
+    match call.phase() {
+        Phase::InDoubt => call.doubt(),
+        Phase::Asked => call.question().map(|asked| asked.digest),
+        _ => call.requested().map(|asked| asked.digest),
+    }
 }
 
 fn named(

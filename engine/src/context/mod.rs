@@ -15,7 +15,8 @@ use placet_ledger::run::{Call, Reply, RunState};
 use serde_json::{Value, json};
 
 use crate::model::{Message, MessageCall};
-use crate::record::ScopeTool;
+use crate::record::{ScopeRecord, ScopeTool};
+use crate::tool::retrieve;
 
 pub use render::{Provider, Say};
 
@@ -25,6 +26,8 @@ pub struct Conversation {
     hasher: Hasher,
     messages: Vec<Arc<Message>>,
     replies: usize,
+    later: usize,
+    retrieves: bool,
     bytes: u64,
 }
 
@@ -37,6 +40,8 @@ impl Conversation {
             hasher,
             messages: Vec::new(),
             replies: 0,
+            later: 0,
+            retrieves: has_retrieve(state, contents),
             bytes: 0,
         };
         for (role, name) in [("system", "system"), ("user", "prompt")] {
@@ -53,8 +58,10 @@ impl Conversation {
         Ok(new)
     }
 
-    /// Appends every reply since, with what came of its calls. All of them must be closed.
+    /// Appends every reply since, with what came of its calls, and every message of a person. All
+    /// calls must be closed.
     pub fn extend(&mut self, state: &RunState, contents: &Contents) -> Result<(), EncodeError> {
+        self.extend_by_messages(state, contents)?;
         while let Some(reply) = state.replies().get(self.replies) {
             let calls: Vec<_> = reply
                 .calls
@@ -66,19 +73,46 @@ impl Conversation {
             for call in calls {
                 let say = Say::of(call);
                 let mut hashed = json!({"call": call.id(), "role": "tool", "say": say.as_str()});
-                if let (Some(blob), Some(fields)) = (say.blob(call), hashed.as_object_mut()) {
-                    fields.insert(String::from("blob"), json!(blob.commitment));
+                if let Some(fields) = hashed.as_object_mut() {
+                    if let Some(blob) = say.blob(call) {
+                        fields.insert(String::from("blob"), json!(blob.commitment));
+                    }
+                    if let Some(blob) = render::amended(call) {
+                        fields.insert(String::from("amended"), json!(blob.commitment));
+                    }
                 }
-                let text = render::result(contents, call, say);
+                let text = render::result(contents, call, say, self.retrieves);
                 self.push(
                     &hashed,
                     Message::Result {
-                        id: provider.id(call.id()),
+                        id: provider.id(call.named()),
                         text,
                     },
                 )?;
             }
             self.replies = self.replies.saturating_add(1);
+            self.extend_by_messages(state, contents)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the messages of a person that came before the next reply.
+    fn extend_by_messages(
+        &mut self,
+        state: &RunState,
+        contents: &Contents,
+    ) -> Result<(), EncodeError> {
+        while let Some(later) = state.later().get(self.later) {
+            if later.after > self.replies {
+                break;
+            }
+            let mut hashed = json!({"role": "user"});
+            if let (Some(blob), Some(fields)) = (&later.text, hashed.as_object_mut()) {
+                fields.insert(String::from("blob"), json!(blob.commitment));
+            }
+            let text = render::text(contents, later.text.as_ref());
+            self.push(&hashed, Message::User(text))?;
+            self.later = self.later.saturating_add(1);
         }
         Ok(())
     }
@@ -101,10 +135,10 @@ impl Conversation {
             }
         }
         let said = calls.iter().map(|call| MessageCall {
-            id: provider.id(call.id()),
+            id: provider.id(call.named()),
             name: call
                 .tool()
-                .map_or_else(|| provider.name(call.id()), Name::to_string),
+                .map_or_else(|| provider.name(call.named()), Name::to_string),
             arguments: render::text(contents, call.received()),
         });
         let text = render::text(contents, reply.text.as_ref());
@@ -155,6 +189,15 @@ impl Conversation {
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
+}
+
+/// Whether the run has the tool that reads clipped results whole.
+fn has_retrieve(state: &RunState, contents: &Contents) -> bool {
+    let blob = state.texts().get("scope");
+    let bytes = blob.and_then(|blob| contents.bytes(&blob.commitment));
+    let scope: Option<ScopeRecord> = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok());
+    let mut tools = scope.into_iter().flat_map(|scope| scope.tools);
+    tools.any(|tool| tool.name.as_str() == retrieve::NAME)
 }
 
 fn hashed_call(call: &Call) -> Value {

@@ -3,10 +3,21 @@
 use std::collections::BTreeMap;
 
 use placet_ledger::content::{Blob, Contents, Media};
-use placet_ledger::event::RefusalKind;
+use placet_ledger::event::{RefusalKind, Settlement};
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::run::{Call, Close, Phase};
 use serde::{Deserialize, Serialize};
+
+use crate::tool::retrieve;
+
+/// Bytes of a result that the conversation shows whole: some 8,000 tokens.
+const RESULT_BYTES_SHOWN: usize = 32 * 1024;
+
+/// Bytes of the beginning of a larger one.
+const RESULT_HEAD_BYTES: usize = 20 * 1024;
+
+/// Bytes of its end, where commands and searches say how they ended.
+const RESULT_TAIL_BYTES: usize = 8 * 1024;
 
 /// What stands in place of a text that can no longer be read.
 const UNREADABLE: &str = "[this text is no longer kept]";
@@ -77,6 +88,14 @@ pub enum Say {
     Refused,
     /// Nobody answered in time.
     Expired,
+    /// A person replied to its question.
+    Answered,
+    /// A person took the approval back.
+    Revoked,
+    /// A person looked: it took effect.
+    SettledDone,
+    /// A person looked: it did not take effect.
+    SettledNotDone,
 }
 
 impl Say {
@@ -89,10 +108,15 @@ impl Say {
             Phase::Closed(Close::Denied) => Self::Denied,
             Phase::Closed(Close::Refused(_)) => Self::Refused,
             Phase::Closed(Close::Expired) => Self::Expired,
-            Phase::Closed(Close::Interrupted)
+            Phase::Closed(Close::Answered) => Self::Answered,
+            Phase::Closed(Close::Revoked) => Self::Revoked,
+            Phase::Closed(Close::Settled(Settlement::Done)) => Self::SettledDone,
+            Phase::Closed(Close::Settled(Settlement::NotDone)) => Self::SettledNotDone,
+            Phase::Closed(Close::Interrupted | Close::Superseded)
             | Phase::Named
             | Phase::Proposed
             | Phase::Pending
+            | Phase::Asked
             | Phase::Granted
             | Phase::Executing { .. }
             | Phase::InDoubt => Self::Interrupted,
@@ -109,29 +133,65 @@ impl Say {
             Self::Denied => "denied",
             Self::Refused => "refused",
             Self::Expired => "expired",
+            Self::Answered => "answered",
+            Self::Revoked => "revoked",
+            Self::SettledDone => "settled_done",
+            Self::SettledNotDone => "settled_not_done",
         }
     }
 
     /// The content that it is rendered from.
     pub fn blob(self, call: &Call) -> Option<&Blob> {
         match self {
-            Self::Denied => call.note(),
+            Self::Denied | Self::Revoked | Self::SettledDone | Self::SettledNotDone => call.note(),
             Self::Succeeded
             | Self::Failed
             | Self::Stale
             | Self::Interrupted
             | Self::Refused
-            | Self::Expired => call.result(),
+            | Self::Expired
+            | Self::Answered => call.result(),
         }
     }
 }
 
-/// What the model is told came of a call.
-pub(super) fn result(contents: &Contents, call: &Call, say: Say) -> String {
+/// The arguments that a person put in place of the model's.
+pub(super) fn amended(call: &Call) -> Option<&Blob> {
+    let of_person = call.supersedes().is_some();
+    let proposed = call.proposed().filter(|_| of_person);
+    proposed.map(|proposed| &proposed.arguments)
+}
+
+/// What the model is told came of a call. Where the run `retrieves`, a result that is clipped says
+/// how to read the rest.
+pub(super) fn result(contents: &Contents, call: &Call, say: Say, retrieves: bool) -> String {
+    let came = outcome(contents, call, say, retrieves);
+    match amended(call) {
+        None => came,
+        Some(blob) => {
+            let arguments = text(contents, Some(blob));
+            format!(
+                "The approver changed the arguments of this call to {arguments}; what follows is \
+                 about these. {came}"
+            )
+        }
+    }
+}
+
+fn outcome(contents: &Contents, call: &Call, say: Say, retrieves: bool) -> String {
     let said = text(contents, say.blob(call));
     match say {
-        Say::Succeeded => succeeded(contents, call, said),
-        Say::Failed => format!("Failed: {said}"),
+        Say::Succeeded => clipped(succeeded(contents, call, said), call.id(), retrieves),
+        Say::Answered => format!("The person replied: {said}"),
+        Say::Revoked if said.is_empty() => {
+            "Not authorised. The approver took the approval back before it was run.".to_owned()
+        }
+        Say::Revoked => format!(
+            "Not authorised. The approver took the approval back before it was run: \"{said}\"."
+        ),
+        Say::SettledDone => settled("it took effect", &said),
+        Say::SettledNotDone => settled("it did not take effect", &said),
+        Say::Failed => format!("Failed: {}", clipped(said, call.id(), retrieves)),
         Say::Stale => format!(
             "Stale: {said} Nothing was changed. Look at the target again before you propose anew."
         ),
@@ -149,6 +209,43 @@ pub(super) fn result(contents: &Contents, call: &Call, say: Say) -> String {
         Say::Refused => refused(call, &said),
         Say::Expired => "Expired: nobody answered in time. It was not run.".to_owned(),
     }
+}
+
+fn settled(what: &str, said: &str) -> String {
+    let words = if said.is_empty() {
+        String::new()
+    } else {
+        format!(" They say: \"{said}\".")
+    };
+    format!(
+        "It was broken off, and a person looked what became of it: {what}.{words} It is not run \
+         again."
+    )
+}
+
+/// A result as the conversation shows it: head and tail of a large one, and where the rest is.
+fn clipped(text: String, call: CallId, retrieves: bool) -> String {
+    if text.len() <= RESULT_BYTES_SHOWN {
+        return text;
+    }
+    let head = text.floor_char_boundary(RESULT_HEAD_BYTES);
+    let tail = text.ceil_char_boundary(text.len().saturating_sub(RESULT_TAIL_BYTES));
+    let left_out = tail.saturating_sub(head);
+    let rest = if retrieves {
+        format!(
+            "; {} with {{\"call\":\"{call}\",\"from\":{head}}} reads them",
+            retrieve::NAME
+        )
+    } else {
+        String::new()
+    };
+    let (first, last) = (text.get(..head), text.get(tail..));
+    format!(
+        "{}\n[{left_out} bytes left out here of {}{rest}]\n{}",
+        first.unwrap_or_default(),
+        text.len(),
+        last.unwrap_or_default()
+    )
 }
 
 /// The result of a changing file tool is a few facts; of any other tool it is its text.

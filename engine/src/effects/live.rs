@@ -1,30 +1,28 @@
 //! The live handler: asks the model, lets tools propose, executes permits, reconciles.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use placet_ledger::budget::Tokens;
-use placet_ledger::canonical;
 use placet_ledger::clock::Clock;
-use placet_ledger::containment::Containment;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::{FailureKind, ModelFailure, RefusalKind, Settlement};
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::limits::{CONTENT_BYTES_MAX, INTEGER_MAX, PENDING_CALLS_MAX};
 use placet_ledger::permit::Permit;
-use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
-use placet_ledger::run::{Command, Ended, Ending, Proposal};
-use serde::Serialize;
+use placet_ledger::run::{Command, Ended, Ending};
 
-use super::{Act, Brief, EffectHandler};
+use super::propose::{fits, json_text, refuse, too_large};
+use super::{Act, Brief, EffectHandler, propose, timeout};
 use crate::context::Provider;
+use crate::heard::Heard;
 use crate::model::{Model, ModelError, Reply, Request, ToolInfo};
 use crate::nearest::nearest;
 use crate::record::ScopeTool;
+use crate::stop::Halt;
 use crate::tool::registry::{Lookup, Registered, Registry};
-use crate::tool::{Draft, Interrupted, Reconciled, ToolError};
+use crate::tool::{Interrupted, Reconciled, ToolError};
 
 /// Bytes of text that count as one token in an estimate.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -40,17 +38,24 @@ pub struct LiveHandler {
     registry: Arc<Registry>,
     model: Arc<dyn Model>,
     clock: Arc<dyn Clock>,
+    heard: Heard,
     since_ms: u64,
 }
 
 impl LiveHandler {
     /// A handler for one segment, which begins now.
-    pub fn new(registry: Arc<Registry>, model: Arc<dyn Model>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        registry: Arc<Registry>,
+        model: Arc<dyn Model>,
+        clock: Arc<dyn Clock>,
+        heard: Heard,
+    ) -> Self {
         let since_ms = clock.monotonic_ms();
         Self {
             registry,
             model,
             clock,
+            heard,
             since_ms,
         }
     }
@@ -67,28 +72,9 @@ impl LiveHandler {
                 schema: tool.spec().schema.clone(),
             })
             .collect();
-        match self.model.complete(&request).await {
+        match self.model.complete(&request, &self.heard).await {
             Ok(reply) => replied(reply, tools, next_call),
             Err(error) => model_failed(error),
-        }
-    }
-
-    async fn propose(&self, call: CallId, tool: &Registered, arguments: &[u8]) -> Act {
-        let arguments = match tool.read_arguments(arguments) {
-            Ok(arguments) => arguments,
-            Err(error) => return refuse(call, RefusalKind::BadArguments, error.to_string()),
-        };
-        let Some(proposing) = tool.propose() else {
-            return proposal(call, tool, None, &arguments);
-        };
-        let drafted = timeout(tool.spec().timeout_ms(), proposing.propose(&arguments)).await;
-        match drafted {
-            Some(Ok(draft)) => proposal(call, tool, Some(&draft), &draft.arguments),
-            Some(Err(error)) => refuse(call, RefusalKind::BadArguments, error.to_string()),
-            None => {
-                let detail = "making the proposal took too long".to_owned();
-                refuse(call, RefusalKind::BadArguments, detail)
-            }
         }
     }
 
@@ -115,7 +101,10 @@ impl LiveHandler {
         let Lookup::Tool(found) = self.registry.visible(tool.as_str()) else {
             return Act::bare(Command::RecordDoubt { call });
         };
-        let asked = found.execute().reconcile(interrupted);
+        let Some(executing) = found.execute() else {
+            return Act::bare(Command::RecordDoubt { call });
+        };
+        let asked = executing.reconcile(interrupted);
         match timeout(found.spec().timeout_ms(), asked).await {
             Some(Ok(Reconciled::Done(result))) => {
                 let command = Command::Settle {
@@ -185,7 +174,7 @@ impl EffectHandler for LiveHandler {
                 arguments,
                 ..
             } => match self.registry.visible(tool.as_str()) {
-                Lookup::Tool(found) if offered => self.propose(call, found, &arguments).await,
+                Lookup::Tool(found) if offered => propose(call, found, &arguments).await,
                 Lookup::Tool(_) => refuse(call, RefusalKind::DeniedTool, String::new()),
                 Lookup::HiddenHalf | Lookup::Unknown => self.foreign(call, tool.as_str(), &[]),
             },
@@ -208,15 +197,32 @@ impl EffectHandler for LiveHandler {
         }
     }
 
-    async fn execute(&self, permit: Permit) -> Act {
+    async fn execute(&self, permit: Permit, halt: &Halt) -> Act {
         let call = permit.call();
         let since_ms = self.clock.monotonic_ms();
-        let Lookup::Tool(tool) = self.registry.visible(permit.tool().as_str()) else {
+        let found = match self.registry.visible(permit.tool().as_str()) {
+            Lookup::Tool(tool) => tool.execute().map(|executing| (tool, executing)),
+            Lookup::HiddenHalf | Lookup::Unknown => None,
+        };
+        let Some((tool, executing)) = found else {
             // The registry was compared with the run's scope before it was taken up.
             return Act::bare(Command::RecordDoubt { call });
         };
-        let outcome = timeout(tool.spec().timeout_ms(), tool.execute().execute(permit)).await;
+        let reads = tool.spec().risk == DeclaredRisk::ReadOnly;
+        let work = timeout(tool.spec().timeout_ms(), executing.execute(permit));
+        let outcome = tokio::select! {
+            biased;
+            outcome = work => Some(outcome),
+            () = halt.raised(), if reads => None,
+        };
         let duration_ms = self.clock.monotonic_ms().saturating_sub(since_ms);
+        let Some(outcome) = outcome else {
+            return Act::bare(Command::RecordOutcome(Ended {
+                call,
+                ending: Ending::Interrupted,
+                duration_ms,
+            }));
+        };
         let (ending, result) = match outcome {
             Some(Ok(output)) => (Ending::Succeeded, output.result),
             Some(Err(ToolError::Stale { detail })) => (Ending::Stale, Text::plain(detail)),
@@ -227,7 +233,7 @@ impl EffectHandler for LiveHandler {
                 Ending::Failed(FailureKind::Tool),
                 Text::plain(error.to_string()),
             ),
-            None if tool.spec().risk == DeclaredRisk::ReadOnly => {
+            None if reads => {
                 let text = Text::plain("it took too long and was stopped");
                 (Ending::Failed(FailureKind::Timeout), text)
             }
@@ -250,13 +256,6 @@ impl EffectHandler for LiveHandler {
     }
 }
 
-/// What comes of some work in a time limit.
-async fn timeout<T>(limit_ms: u64, work: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(Duration::from_millis(limit_ms), work)
-        .await
-        .ok()
-}
-
 /// A result as it is recorded: what is larger than a content may be is cut, and says so. The effect
 /// has happened by then, and its outcome must not be lost.
 fn result_text(mut result: Text) -> Texts {
@@ -274,64 +273,6 @@ fn result_text(mut result: Text) -> Texts {
     Texts::from([(String::from("result"), result)])
 }
 
-/// Whether a content can hold it.
-fn fits(bytes: &[u8]) -> bool {
-    bytes.len() <= CONTENT_BYTES_MAX
-}
-
-fn refuse(call: CallId, kind: RefusalKind, detail: String) -> Act {
-    let mut texts = Texts::new();
-    if !detail.is_empty() {
-        texts.insert(String::from("detail"), Text::plain(detail));
-    }
-    Act {
-        command: Command::Refuse { call, kind },
-        texts,
-    }
-}
-
-/// Canonical bytes of a value of ours; such values always have some.
-fn json_text(value: &impl Serialize) -> Text {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    Text::json(canonical::arguments_to_vec(&value).unwrap_or_default())
-}
-
-fn proposal(
-    call: CallId,
-    tool: &Registered,
-    draft: Option<&Draft>,
-    arguments: &serde_json::Value,
-) -> Act {
-    let mut texts = Texts::from([(String::from("arguments"), json_text(arguments))]);
-    let mut precondition = PreconditionKind::None;
-    if let Some(draft) = draft {
-        precondition = draft.precondition.kind();
-        texts.insert(
-            String::from("execute_arguments"),
-            json_text(&draft.execute_arguments),
-        );
-        texts.insert(String::from("precondition"), json_text(&draft.precondition));
-        texts.insert(String::from("message"), Text::plain(draft.message.clone()));
-        if let Some(preview) = &draft.preview {
-            texts.insert(String::from("preview"), Text::diff(preview.clone()));
-        }
-    }
-    if let Some(what) = too_large(&texts) {
-        let detail = format!("The proposal is {what}.");
-        return refuse(call, RefusalKind::BadArguments, detail);
-    }
-    let command = Command::Propose(Proposal {
-        call,
-        containment: Containment::InProcess,
-        definition: tool.definition(),
-        execute: tool.execute_name().cloned(),
-        precondition,
-        risk: tool.spec().risk,
-        tool: tool.spec().name.clone(),
-    });
-    Act { command, texts }
-}
-
 fn model_failed(error: ModelError) -> Act {
     let command = Command::RecordModelFailure {
         kind: error.kind,
@@ -347,15 +288,6 @@ fn model_failed(error: ModelError) -> Act {
         command,
         texts: Texts::from([(String::from("detail"), Text::plain(detail))]),
     }
-}
-
-/// What is wrong with texts of which one is larger than any content may be. Recording them would
-/// fail, and fail again each time the run is taken up.
-fn too_large(texts: &Texts) -> Option<String> {
-    let largest = texts.values().map(|text| text.bytes.len()).max()?;
-    (largest > CONTENT_BYTES_MAX).then(|| {
-        format!("too large to be recorded: {largest} bytes, of at most {CONTENT_BYTES_MAX}")
-    })
 }
 
 /// What a record can hold of a number of tokens, however many a provider claims.

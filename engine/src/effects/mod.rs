@@ -2,17 +2,22 @@
 
 mod brief;
 mod live;
+mod propose;
 mod recorded;
 
 pub(crate) use brief::tools;
 pub use brief::{Brief, BriefError, brief};
 pub use live::LiveHandler;
+pub(crate) use propose::{propose, timeout};
 pub use recorded::RecordedHandler;
+pub(crate) use recorded::proposal;
 
 use async_trait::async_trait;
 use placet_ledger::content::Texts;
 use placet_ledger::permit::Permit;
 use placet_ledger::run::Command;
+
+use crate::stop::Halt;
 
 /// What came of an effect: a command that records it, and the texts that the record names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +45,9 @@ pub trait EffectHandler: Send + Sync {
     /// Performs an effect that needs no permit: it changes nothing outside.
     async fn perform(&self, brief: Brief) -> Act;
 
-    /// Executes what a permit allows, once.
-    async fn execute(&self, permit: Permit) -> Act;
+    /// Executes what a permit allows, once. What only reads is broken off when somebody wants the
+    /// driver to stop or the run to end; what changes things comes to its end.
+    async fn execute(&self, permit: Permit, halt: &Halt) -> Act;
 
     /// How long the open segment was active so far, in milliseconds.
     fn active_ms(&self) -> u64;

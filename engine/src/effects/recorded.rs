@@ -7,11 +7,13 @@ use async_trait::async_trait;
 use placet_ledger::budget::Tokens;
 use placet_ledger::content::{Blobs, Contents, Text, Texts};
 use placet_ledger::envelope::Envelope;
-use placet_ledger::event::{Event, FailureKind, RefusalKind, StartRefusal};
+use placet_ledger::event::{CallProposed, Event, FailureKind, RefusalKind, StartRefusal};
+use placet_ledger::id::CallId;
 use placet_ledger::permit::Permit;
 use placet_ledger::run::{Command, Ended, Ending, Proposal};
 
 use super::{Act, Brief, EffectHandler};
+use crate::stop::Halt;
 
 /// Effects as they are recorded.
 pub struct RecordedHandler {
@@ -71,15 +73,7 @@ impl RecordedHandler {
                 kind: event.kind,
                 used: event.used,
             },
-            Event::CallProposed(event) => Command::Propose(Proposal {
-                call: event.call,
-                containment: event.containment,
-                definition: event.definition,
-                execute: event.execute.clone(),
-                precondition: event.precondition,
-                risk: event.risk,
-                tool: event.tool.clone(),
-            }),
+            Event::CallProposed(event) => Command::Propose(proposal(event.call, event)),
             Event::CallRefused(event) => Command::Refuse {
                 call: event.call,
                 kind: event.kind,
@@ -92,6 +86,19 @@ impl RecordedHandler {
             event => Command::RecordOutcome(ended(event)?),
         };
         Some(Act { command, texts })
+    }
+}
+
+/// A proposal as it is recorded, for a call.
+pub(crate) fn proposal(call: CallId, event: &CallProposed) -> Proposal {
+    Proposal {
+        call,
+        containment: event.containment,
+        definition: event.definition,
+        execute: event.execute.clone(),
+        precondition: event.precondition,
+        risk: event.risk,
+        tool: event.tool.clone(),
     }
 }
 
@@ -157,7 +164,7 @@ impl EffectHandler for RecordedHandler {
         }
     }
 
-    async fn execute(&self, permit: Permit) -> Act {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Act {
         let call = permit.call();
         // The permit exists because its start has just been recorded at this place.
         self.seek(self.at.load(Ordering::Relaxed).saturating_add(1));

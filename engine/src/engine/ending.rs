@@ -11,29 +11,30 @@ use placet_ledger::run::{Caller, Command, Effect, Step};
 use super::{Engine, EngineError, Stopped};
 use crate::context::Conversation;
 use crate::effects::{Act, Brief, BriefError, EffectHandler, LiveHandler, brief};
+use crate::heard::Heard;
 use crate::model::{Model, ModelError, Reply, Request};
 use crate::runner::RunnerError;
 
 impl Engine {
     /// Ends a run: recorded first, then whatever an earlier driver left is reconciled. Where
-    /// somebody drives it here, that driver ends it. Neither workspace nor model need be there any
-    /// more: what cannot be looked at is in doubt.
+    /// somebody drives it here, that driver is told and ends it. Neither workspace nor model need
+    /// be there any more: what cannot be looked at is in doubt.
     pub async fn cancel(
         &self,
         run: RunId,
         caller: &Caller,
         note: Option<String>,
     ) -> Result<Stopped, EngineError> {
-        self.ledger.expire(run).await?;
         let note = note.filter(|note| !note.is_empty());
         let texts = note.map(|note| (String::from("note"), Text::plain(note)));
         let texts = texts.into_iter().collect();
-        self.ledger
-            .handle(run, caller, Command::Cancel, texts)
-            .await?;
-        self.ledger.commit(run).await?;
+        self.ledger.act(run, caller, Command::Cancel, texts).await?;
         let Ok(_driving) = self.take(run) else {
-            return Ok(Stopped::Waits);
+            if let Some(driven) = self.driven(run) {
+                driven.cancel.raise();
+                driven.free.raised().await;
+            }
+            return self.stopped(run).await;
         };
         let (step, open) = self.stands(run).await?;
         if open || step != Step::Finish(Outcome::Cancelled) {
@@ -73,7 +74,12 @@ impl Engine {
         Ok(match equipped {
             Ok((registry, _, _)) => {
                 let none = Arc::new(NoModel);
-                let handler = LiveHandler::new(Arc::new(registry), none, self.clock.clone());
+                let handler = LiveHandler::new(
+                    Arc::new(registry),
+                    none,
+                    self.clock.clone(),
+                    Heard::default(),
+                );
                 handler.perform(brief).await
             }
             Err(_) => Act::bare(Command::RecordDoubt { call }),
@@ -86,7 +92,7 @@ struct NoModel;
 
 #[async_trait]
 impl Model for NoModel {
-    async fn complete(&self, _: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, _: &Request, _: &Heard) -> Result<Reply, ModelError> {
         Err(ModelError {
             kind: ModelFailure::Provider,
             detail: String::from("the run is being ended"),

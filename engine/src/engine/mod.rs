@@ -1,8 +1,11 @@
 //! The engine: start, answer, resume, cancel; the one facade for every surface.
 
+mod driving;
 mod ending;
+mod equip;
+mod people;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,15 +21,17 @@ use placet_ledger::ledger::Ledger;
 use placet_ledger::policy::{ApprovalPolicy, Attendance, HttpApproval};
 use placet_ledger::run::{Caller, Command, RunState, Start, Step, next};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::context::Conversation;
-use crate::effects::{BriefError, EffectHandler, LiveHandler};
+use crate::effects::BriefError;
+use crate::heard::Heard;
 use crate::model::Model;
 use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
 use crate::runner::{Progress, Runner, RunnerError};
-use crate::stop::Stop;
+use crate::stop::{Halt, Stop};
 use crate::tool::registry::{Registry, Scope, ScopeError};
+use crate::tool::retrieve::Results;
+use driving::Driven;
 
 /// Why the engine did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +63,9 @@ pub enum EngineError {
     /// Somebody drives it.
     #[error("the run {0} is being driven")]
     Driven(RunId),
+    /// The tool makes no proposal of these arguments.
+    #[error("no proposal can be made of these arguments: {0}")]
+    NoProposal(String),
     /// A content of the run cannot be read.
     #[error("the {0} of the run cannot be read")]
     Content(&'static str),
@@ -100,8 +108,13 @@ pub enum OutfitError {
 
 /// Equips runs: opens their workspace with its tools, and their model.
 pub trait Outfit: Send + Sync {
-    /// The tools for a workspace, and how the run's record tells of it.
-    fn tools(&self, workspace: &Path) -> Result<(WorkspaceRecord, Registry), OutfitError>;
+    /// The tools for a workspace, and how the run's record tells of it. What they read back of a
+    /// run comes from `results`.
+    fn tools(
+        &self,
+        workspace: &Path,
+        results: Arc<dyn Results>,
+    ) -> Result<(WorkspaceRecord, Registry), OutfitError>;
 
     /// The model of that name, as the config that was in force says.
     fn model(&self, name: &Name, config: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError>;
@@ -171,17 +184,9 @@ pub struct Engine {
     clock: Arc<dyn Clock>,
     host: HostId,
     stop: Stop,
+    heard: Heard,
     conversations: Mutex<BTreeMap<RunId, Conversation>>,
-    driving: Mutex<BTreeSet<RunId>>,
-}
-
-/// A run that is being driven here, until this is dropped.
-struct Driving<'a>(&'a Engine, RunId);
-
-impl Drop for Driving<'_> {
-    fn drop(&mut self) {
-        self.0.driving().remove(&self.1);
-    }
+    driving: Mutex<BTreeMap<RunId, Driven>>,
 }
 
 impl Engine {
@@ -199,9 +204,16 @@ impl Engine {
             clock,
             host,
             stop,
+            heard: Heard::default(),
             conversations: Mutex::default(),
             driving: Mutex::default(),
         }
+    }
+
+    /// The same, with somebody who hears what models say while they speak.
+    #[must_use]
+    pub fn heard_by(self, heard: Heard) -> Self {
+        Self { heard, ..self }
     }
 
     /// The ledger.
@@ -211,7 +223,7 @@ impl Engine {
 
     /// Starts a run; nothing is driven yet.
     pub async fn start(&self, caller: &Caller, new: NewRun) -> Result<RunId, EngineError> {
-        let (workspace, registry) = self.outfit.tools(&new.workspace)?;
+        let (workspace, registry) = self.outfit.tools(&new.workspace, self.results())?;
         self.outfit.model(&new.model, &new.config)?;
         let scope = Scope::new(&registry, new.tools.as_deref(), &new.denied)?;
         let allowed = Scope::new(&registry, Some(&new.tool_allowlist), &[])?;
@@ -277,12 +289,16 @@ impl Engine {
             | Step::Await(_)
             | Step::Finish(_) => {}
         }
-        let _driving = self.take(run)?;
+        let driving = self.take(run)?;
         let handler = self.handler(run).await?;
         let driver = self.take_up(run, reason, attendance).await?;
         let kept = self.kept().remove(&run);
         let mut runner = Runner::new(self.ledger.clone(), handler, run, kept);
-        let progress = runner.drive(driver, &self.stop).await?;
+        let halt = Halt {
+            stop: self.stop.clone(),
+            cancel: driving.driven.cancel.clone(),
+        };
+        let progress = runner.drive(driver, &halt).await?;
         if let (Progress::Waits(_), Some(conversation)) = (&progress, runner.into_conversation()) {
             self.kept().insert(run, conversation);
         }
@@ -297,20 +313,6 @@ impl Engine {
         self.conversations
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn driving(&self) -> MutexGuard<'_, BTreeSet<RunId>> {
-        self.driving.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Claims a run for one driver of this process; another process cannot have the ledger open.
-    fn take(&self, run: RunId) -> Result<Driving<'_>, EngineError> {
-        let free = self.driving().insert(run);
-        if free {
-            Ok(Driving(self, run))
-        } else {
-            Err(EngineError::Driven(run))
-        }
     }
 
     async fn stopped(&self, run: RunId) -> Result<Stopped, EngineError> {
@@ -407,49 +409,6 @@ impl Engine {
             .await?;
         Ok(driver)
     }
-
-    /// The live handler of a run, once its workspace, tools and model are what they were.
-    async fn handler(&self, run: RunId) -> Result<Arc<dyn EffectHandler>, EngineError> {
-        let (registry, model, config) = self.equip(run).await?;
-        let model = self.outfit.model(&model, &config)?;
-        let clock = self.clock.clone();
-        Ok(Arc::new(LiveHandler::new(Arc::new(registry), model, clock)))
-    }
-
-    /// The tools of a run, if its workspace and they are what they were; its model and config.
-    async fn equip(&self, run: RunId) -> Result<(Registry, Name, ConfigRecord), EngineError> {
-        let (recorded, scope, config, model) = self
-            .ledger
-            .look(run, |state, contents| {
-                let workspace: Option<WorkspaceRecord> = read(state, contents, "workspace");
-                let scope: Option<ScopeRecord> = read(state, contents, "scope");
-                let config: Option<ConfigRecord> = read(state, contents, "config");
-                (workspace, scope, config, state.started().model.clone())
-            })
-            .await?;
-        let recorded = recorded.ok_or(EngineError::Content("workspace"))?;
-        let scope = scope.ok_or(EngineError::Content("scope"))?;
-        let (found, registry) = self.outfit.tools(Path::new(&recorded.path))?;
-        if found.root != recorded.root {
-            let path = recorded.path;
-            return Err(EngineError::WorkspaceReplaced { path });
-        }
-        let same = |tool: &ScopeTool| {
-            registry.iter().any(|known| {
-                known.spec().name == tool.name && known.definition() == tool.definition
-            })
-        };
-        if let Some(changed) = scope.tools.into_iter().find(|tool| !same(tool)) {
-            return Err(EngineError::ToolChanged(changed.name));
-        }
-        Ok((registry, model, config.unwrap_or_default()))
-    }
-}
-
-/// A content of `run.started`.
-fn read<T: DeserializeOwned>(state: &RunState, contents: &Contents, name: &str) -> Option<T> {
-    let bytes = contents.bytes(&state.texts().get(name)?.commitment)?;
-    serde_json::from_slice(bytes).ok()
 }
 
 fn json_text(value: &impl Serialize, what: &'static str) -> Result<Text, EngineError> {

@@ -10,6 +10,8 @@ use async_trait::async_trait;
 use placet_ledger::budget::{Tokens, Usd};
 use placet_ledger::event::{ModelFailure, Stop};
 
+use crate::heard::Heard;
+
 /// A call that a model wants made, in its own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyCall {
@@ -51,6 +53,6 @@ pub struct ModelError {
 /// A model.
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// Continues the conversation.
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError>;
+    /// Continues the conversation; what is said on the way can be heard.
+    async fn complete(&self, request: &Request, heard: &Heard) -> Result<Reply, ModelError>;
 }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Model, ModelError, Reply, ReplyCall, Request};
+use crate::heard::Heard;
 
 /// Why a script cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -157,7 +158,7 @@ fn json(value: toml::Value) -> Result<Value, &'static str> {
 
 #[async_trait]
 impl Model for Scripted {
-    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn complete(&self, request: &Request, heard: &Heard) -> Result<Reply, ModelError> {
         let served = request.turn();
         let Some(turn) = self.0.get(served) else {
             let detail = format!(
@@ -176,6 +177,13 @@ impl Model for Scripted {
                 reason = "the script asks for a slow model"
             )]
             tokio::time::sleep(Duration::from_millis(ms)).await;
+        }
+        if let Ok(reply) = &turn.reply {
+            // By words, as models speak.
+            reply
+                .text
+                .split_inclusive(' ')
+                .for_each(|piece| heard.text(piece));
         }
         turn.reply.clone()
     }
@@ -204,11 +212,12 @@ mod tests {
     async fn serves_the_turn_that_follows_the_replies_given() {
         let script = "[[turn]]\ntext = 'a'\n[[turn]]\ncalls = [{ id = 'p', tool = 'ls', args = { path = '.', n = 1 } }]\nusage = { input = 3, output = 4 }";
         let model = Scripted::parse(script).unwrap();
-        assert_eq!(model.complete(&request(0)).await.unwrap().text, "a");
-        let second = model.complete(&request(1)).await.unwrap();
+        let heard = Heard::default();
+        assert_eq!(model.complete(&request(0), &heard).await.unwrap().text, "a");
+        let second = model.complete(&request(1), &heard).await.unwrap();
         assert_eq!(second.stop, Stop::ToolCalls);
         assert_eq!(second.calls[0].arguments, br#"{"n":1,"path":"."}"#);
-        let end = model.complete(&request(2)).await.unwrap_err();
+        let end = model.complete(&request(2), &heard).await.unwrap_err();
         assert!(end.detail.contains("after turn 2"), "{end}");
     }
 

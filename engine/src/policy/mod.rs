@@ -1,5 +1,7 @@
 //! May this call run unasked? Pure judgement over recorded values.
 
+mod always;
 mod gate;
 
-pub use gate::{Gate, gate};
+pub use always::steers;
+pub use gate::{Gate, LAYERS, Layer, gate};

@@ -5,8 +5,11 @@
 //! blocks, so it runs on threads that may block.
 
 pub mod arguments;
+pub(crate) mod ask;
 pub mod fs;
+pub mod notes;
 pub mod registry;
+pub mod retrieve;
 pub mod spec;
 
 use async_trait::async_trait;
@@ -14,9 +17,33 @@ use placet_ledger::content::Text;
 use placet_ledger::id::{CallId, RunId};
 use placet_ledger::permit::Permit;
 use placet_ledger::precondition::Precondition;
+use placet_ledger::risk::DeclaredRisk;
 use serde_json::Value;
 
+use registry::RegistryError;
+use spec::ToolSpec;
+
 use crate::workspace::PathError;
+
+/// A spec whose name is still text.
+struct Words {
+    name: &'static str,
+    description: &'static str,
+    schema: Value,
+    risk: DeclaredRisk,
+}
+
+impl Words {
+    fn build(self) -> Result<ToolSpec, RegistryError> {
+        Ok(ToolSpec {
+            name: self.name.parse().map_err(RegistryError::Spelling)?,
+            description: self.description.to_owned(),
+            schema: self.schema,
+            risk: self.risk,
+            timeout_ms: None,
+        })
+    }
+}
 
 /// The visible half of a pair: it does the reading and computing, and changes nothing.
 #[async_trait]

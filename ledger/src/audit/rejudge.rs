@@ -2,14 +2,18 @@
 
 use crate::approval::By;
 use crate::content::{Commitment, Contents};
-use crate::event::{ApprovalGranted, ApprovalRequested, CallRefused, Event, RefusalKind};
+use crate::event::{ApprovalGranted, CallRefused, Event, RefusalKind};
 use crate::gate_input::{gate_input, gate_needs};
 use crate::id::{CallId, Version};
 use crate::judge::{Judge, Verdict};
 use crate::run::{RunState, Turn};
+use crate::time::Timestamp;
 
 /// The verdict that an event records, if the gate gave it.
-pub(super) fn recorded_verdict(event: &Event) -> Option<(CallId, Verdict)> {
+pub(super) fn recorded_verdict(
+    event: &Event,
+    before: Option<&RunState>,
+) -> Option<(CallId, Verdict)> {
     match event {
         Event::ApprovalRequested(asked) => Some((
             asked.call,
@@ -17,8 +21,10 @@ pub(super) fn recorded_verdict(event: &Event) -> Option<(CallId, Verdict)> {
                 rule: asked.rule.clone(),
                 quorum: asked.quorum,
                 tier: asked.tier,
+                expires_ms: expires_ms(before, asked.expires_at),
             },
         )),
+        Event::QuestionAsked(asked) => Some((asked.call, Verdict::Question)),
         Event::ApprovalGranted(ApprovalGranted::Automatic(grant)) => Some((
             grant.call,
             Verdict::Approve {
@@ -34,6 +40,11 @@ pub(super) fn recorded_verdict(event: &Event) -> Option<(CallId, Verdict)> {
         | Event::ModelCalled(_)
         | Event::ModelReplied(_)
         | Event::ModelFailed(_)
+        | Event::PromptAdded(_)
+        | Event::ApprovalRevoked(_)
+        | Event::QuestionAnswered(_)
+        | Event::PolicyChanged(_)
+        | Event::ToolAllowed(_)
         | Event::CallProposed(_)
         | Event::ApprovalDenied(_)
         | Event::ApprovalExpired(_)
@@ -120,9 +131,17 @@ fn said(verdict: &Verdict) -> String {
             };
             format!("approve as {tier} by {by}")
         }
-        Verdict::Ask { rule, quorum, tier } => {
-            format!("ask {quorum} person(s) as {tier} by {rule}")
+        Verdict::Ask {
+            rule,
+            quorum,
+            tier,
+            expires_ms,
+        } => {
+            let expires = expires_ms.map(|ms| format!(", for {ms} ms"));
+            let expires = expires.unwrap_or_default();
+            format!("ask {quorum} person(s) as {tier} by {rule}{expires}")
         }
+        Verdict::Question => String::from("put the question to a person"),
         Verdict::Decline { kind, of } => match of {
             Some(of) => format!("decline ({kind:?} {of})"),
             None => format!("decline ({kind:?})"),
@@ -130,11 +149,24 @@ fn said(verdict: &Verdict) -> String {
     }
 }
 
-/// Whether a request expires when its run says.
-pub(super) fn expiry_differs(before: &RunState, asked: &ApprovalRequested) -> bool {
-    match before.turn() {
-        Turn::Replied { at, .. } => asked.expires_at != at.plus_ms(before.started().park_expiry_ms),
-        Turn::Ready | Turn::Called { .. } | Turn::Failed { .. } => true,
+/// For how long a request may stay unanswered by its own rule, where that is not as long as its run
+/// may be parked.
+fn expires_ms(before: Option<&RunState>, expires_at: Timestamp) -> Option<u64> {
+    let before = before?;
+    let Turn::Replied { at, .. } = before.turn() else {
+        return None;
+    };
+    (before.park_expires_at() != Some(expires_at)).then(|| expires_at.ms_since(*at))
+}
+
+/// Whether a question, or a request that its rule lets wait as long as the run, expires when its
+/// run says; or a request later than that.
+pub(super) fn expiry_differs(before: &RunState, event: &Event) -> bool {
+    let park = before.park_expires_at();
+    match event {
+        Event::ApprovalRequested(asked) => park.is_none_or(|park| asked.expires_at > park),
+        Event::QuestionAsked(asked) => park != Some(asked.expires_at),
+        _ => false,
     }
 }
 
@@ -161,6 +193,12 @@ pub(super) fn judged_on(event: &Event) -> Option<JudgedOn> {
         | Event::ModelCalled(_)
         | Event::ModelReplied(_)
         | Event::ModelFailed(_)
+        | Event::QuestionAsked(_)
+        | Event::PromptAdded(_)
+        | Event::ApprovalRevoked(_)
+        | Event::QuestionAnswered(_)
+        | Event::PolicyChanged(_)
+        | Event::ToolAllowed(_)
         | Event::CallProposed(_)
         | Event::ApprovalExpired(_)
         | Event::ExecutionSucceeded(_)

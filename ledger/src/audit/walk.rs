@@ -212,7 +212,7 @@ impl<'a> Walk<'a> {
                 // No decision is compared with an authority that nobody knows.
                 self.authority = None;
             }
-            let decides = recorded_verdict(envelope.event()).is_some();
+            let decides = recorded_verdict(envelope.event(), None).is_some();
             self.decisions.unjudged = self.decisions.unjudged.saturating_add(decides.into());
         } else {
             let evolved = if chain.ended {
@@ -348,7 +348,7 @@ impl<'a> Walk<'a> {
     }
 
     fn judge_again(&mut self, place: Place, envelope: &Envelope, before: Option<&RunState>) {
-        let Some(verdict) = recorded_verdict(envelope.event()) else {
+        let Some(verdict) = recorded_verdict(envelope.event(), before) else {
             return;
         };
         let contents = self.contents.of(envelope.stream());
@@ -372,9 +372,7 @@ impl<'a> Walk<'a> {
             }
         };
         let mut late = None;
-        if let (Event::ApprovalRequested(asked), Some(before)) = (envelope.event(), before)
-            && expiry_differs(before, asked)
-        {
+        if before.is_some_and(|before| expiry_differs(before, envelope.event())) {
             late = Some(String::from("it expires at another time than its run says"));
         }
         for detail in detail.into_iter().chain(late) {

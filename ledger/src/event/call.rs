@@ -27,6 +27,9 @@ pub struct CallProposed {
     pub precondition: PreconditionKind,
     /// What the tool declares.
     pub risk: DeclaredRisk,
+    /// The pending call that a person gave other arguments: this one stands in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<CallId>,
     /// The tool.
     pub tool: Name,
 }
@@ -173,7 +176,7 @@ pub enum Settlement {
     NotDone,
 }
 
-/// The tool's own check, or a person, says what became of it. Content: result.
+/// The tool's own check, or a person, says what became of it. Content: result; of a person, note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionSettled {
@@ -183,6 +186,9 @@ pub struct ExecutionSettled {
     pub by: By,
     /// The call.
     pub call: CallId,
+    /// Digest of the `execution.in_doubt` that a person was shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Digest>,
     /// What became of it.
     pub verdict: Settlement,
 }

@@ -17,11 +17,13 @@ pub use call::{
 pub use journal::{AttemptKind, AttemptRefused, ClockStepped};
 pub use model::{ModelCalled, ModelFailed, ModelFailure, ModelReplied, NamedCall, Stop};
 pub use run::{
-    LimitsTightened, OpenCall, OpenWhy, Outcome, RunCancelRequested, RunFinished, RunParked,
-    RunStarted, SegmentEnd, SegmentEnded, SegmentReason, SegmentStarted, ToolsNarrowed,
+    LimitsTightened, OpenCall, OpenWhy, Outcome, PolicyChanged, PromptAdded, RunCancelRequested,
+    RunFinished, RunParked, RunStarted, SegmentEnd, SegmentEnded, SegmentReason, SegmentStarted,
+    ToolAllowed, ToolsNarrowed,
 };
 pub use verdict::{
-    ApprovalDenied, ApprovalExpired, ApprovalGranted, ApprovalRequested, Automatic, ByPerson,
+    ApprovalDenied, ApprovalExpired, ApprovalGranted, ApprovalRequested, ApprovalRevoked,
+    Automatic, ByPerson, QuestionAnswered, QuestionAsked,
 };
 
 use serde_json::Value;
@@ -114,6 +116,7 @@ events! {
     RunStarted(RunStarted) = "run.started",
     SegmentStarted(SegmentStarted) = "segment.started",
     SegmentEnded(SegmentEnded) = "segment.ended",
+    PromptAdded(PromptAdded) = "prompt.added",
     ModelCalled(ModelCalled) = "model.called",
     ModelReplied(ModelReplied) = "model.replied",
     ModelFailed(ModelFailed) = "model.failed",
@@ -122,7 +125,10 @@ events! {
     ApprovalRequested(ApprovalRequested) = "approval.requested",
     ApprovalGranted(ApprovalGranted) = "approval.granted",
     ApprovalDenied(ApprovalDenied) = "approval.denied",
+    ApprovalRevoked(ApprovalRevoked) = "approval.revoked",
     ApprovalExpired(ApprovalExpired) = "approval.expired",
+    QuestionAsked(QuestionAsked) = "question.asked",
+    QuestionAnswered(QuestionAnswered) = "question.answered",
     ExecutionStarted(ExecutionStarted) = "execution.started",
     ExecutionRefused(ExecutionRefused) = "execution.refused",
     ExecutionSucceeded(ExecutionEnded) = "execution.succeeded",
@@ -131,6 +137,8 @@ events! {
     ExecutionInterrupted(ExecutionEnded) = "execution.interrupted",
     ExecutionInDoubt(ExecutionInDoubt) = "execution.in_doubt",
     ExecutionSettled(ExecutionSettled) = "execution.settled",
+    PolicyChanged(PolicyChanged) = "policy.changed",
+    ToolAllowed(ToolAllowed) = "tool.allowed",
     LimitsTightened(LimitsTightened) = "limits.tightened",
     ToolsNarrowed(ToolsNarrowed) = "tools.narrowed",
     RunParked(RunParked) = "run.parked",
@@ -154,8 +162,13 @@ impl Event {
             Self::RunStarted(_)
             | Self::SegmentStarted(_)
             | Self::SegmentEnded(_)
+            | Self::PromptAdded(_)
             | Self::ApprovalDenied(_)
+            | Self::ApprovalRevoked(_)
             | Self::ApprovalExpired(_)
+            | Self::QuestionAnswered(_)
+            | Self::PolicyChanged(_)
+            | Self::ToolAllowed(_)
             | Self::LimitsTightened(_)
             | Self::ToolsNarrowed(_)
             | Self::RunCancelRequested(_)
@@ -175,10 +188,15 @@ impl Event {
                 By::Person { .. } => Class::Given,
                 By::Policy { .. } | By::List { .. } | By::Tool => Class::Observed,
             },
+            // What a person gave other arguments was brought in by that person.
+            Self::CallProposed(proposed) => match proposed.supersedes {
+                Some(_) => Class::Given,
+                None => Class::Derived,
+            },
             Self::ModelCalled(_)
-            | Self::CallProposed(_)
             | Self::CallRefused(_)
             | Self::ApprovalRequested(_)
+            | Self::QuestionAsked(_)
             | Self::ApprovalGranted(ApprovalGranted::Automatic(_))
             | Self::ExecutionStarted(_)
             | Self::ExecutionRefused(_)
@@ -195,7 +213,10 @@ impl Event {
             Self::ApprovalRequested(e) => Some(e.call),
             Self::ApprovalGranted(e) => Some(e.call()),
             Self::ApprovalDenied(e) => Some(e.call),
+            Self::ApprovalRevoked(e) => Some(e.call),
             Self::ApprovalExpired(e) => Some(e.call),
+            Self::QuestionAsked(e) => Some(e.call),
+            Self::QuestionAnswered(e) => Some(e.call),
             Self::ExecutionStarted(e) => Some(e.call),
             Self::ExecutionRefused(e) => Some(e.call),
             Self::ExecutionSucceeded(e)
@@ -211,6 +232,9 @@ impl Event {
             | Self::ModelCalled(_)
             | Self::ModelReplied(_)
             | Self::ModelFailed(_)
+            | Self::PromptAdded(_)
+            | Self::PolicyChanged(_)
+            | Self::ToolAllowed(_)
             | Self::LimitsTightened(_)
             | Self::ToolsNarrowed(_)
             | Self::RunParked(_)
@@ -227,7 +251,10 @@ impl Event {
     pub const fn is_authority(&self) -> bool {
         matches!(
             self,
-            Self::LimitsTightened(_)
+            Self::ApprovalRevoked(_)
+                | Self::PolicyChanged(_)
+                | Self::ToolAllowed(_)
+                | Self::LimitsTightened(_)
                 | Self::ToolsNarrowed(_)
                 | Self::RunCancelRequested(_)
                 | Self::LedgerCreated(_)
@@ -236,13 +263,16 @@ impl Event {
     }
 
     /// Whether something outside rests on it once it is acknowledged: a permit or a person's
-    /// answer. The head file is written before such an append is answered.
+    /// word. The head file is written before such an append is answered.
     pub const fn is_anchored(&self) -> bool {
-        matches!(
-            self,
+        match self {
+            Self::ExecutionSettled(settled) => settled.by.is_person(),
             Self::ExecutionStarted(_)
-                | Self::ApprovalDenied(_)
-                | Self::ApprovalGranted(ApprovalGranted::ByPerson(_))
-        )
+            | Self::ApprovalDenied(_)
+            | Self::ApprovalRevoked(_)
+            | Self::QuestionAnswered(_)
+            | Self::ApprovalGranted(ApprovalGranted::ByPerson(_)) => true,
+            _ => false,
+        }
     }
 }

@@ -99,6 +99,34 @@ pub struct SegmentEnded {
     pub reason: SegmentEnd,
 }
 
+/// A later message of a person. Content: text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PromptAdded {
+    /// Who.
+    pub by: By,
+}
+
+/// The live policy is another one. Content: reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyChanged {
+    /// Who changed it.
+    pub by: By,
+    /// Up to which tier gated calls run unasked from here on.
+    pub policy: ApprovalPolicy,
+}
+
+/// A tool runs unasked from here on; what is pending stays so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolAllowed {
+    /// Who allowed it.
+    pub by: By,
+    /// The tool.
+    pub tool: Name,
+}
+
 /// The caps became stricter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -116,3 +116,39 @@ pub struct ApprovalExpired {
     /// Digest of the request.
     pub request: Digest,
 }
+
+/// A person takes an approval back before the call was started: the call is closed as by a denial.
+/// Content: note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalRevoked {
+    /// Who.
+    pub by: By,
+    /// The call.
+    pub call: CallId,
+    /// Digest of the request that was approved.
+    pub request: Digest,
+}
+
+/// The agent asks a person something; in place of request, grant and execution. The digest of this
+/// record is what a reply names. Content: text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuestionAsked {
+    /// The call.
+    pub call: CallId,
+    /// From then on a reply is too late.
+    pub expires_at: Timestamp,
+}
+
+/// A person replied; never an approval. Content: text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuestionAnswered {
+    /// Who.
+    pub by: By,
+    /// The call.
+    pub call: CallId,
+    /// Digest of the question that was displayed.
+    pub request: Digest,
+}

@@ -1,10 +1,11 @@
-//! Recording a set of answers: an append of its own, all verdicts or none.
+//! Recording what people say: each word an append of its own, all of it or nothing.
 
 use super::Owner;
 use super::cell::Cell;
 use crate::answers::AnswerSet;
 use crate::approval::{By, CallAnswer};
 use crate::content::{Contents, Text, Texts};
+use crate::envelope::Envelope;
 use crate::error::LedgerError;
 use crate::id::{CallId, RunId};
 use crate::run::{Call, Caller, Command, Rejection, RunState};
@@ -36,6 +37,35 @@ impl Owner {
         let command = Command::Answer(set.clone());
         self.stage(run, &mut cell, caller, (command, notes(set)))?;
         self.commit_cell(run, &mut cell).await
+    }
+
+    /// Records what a person says about a run: what a driver decided before is durable first, and
+    /// what nobody answered in time is closed. An amendment is gated in the same append.
+    pub(crate) async fn act(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        command: Command,
+        texts: Texts,
+    ) -> Result<Vec<Envelope>, LedgerError> {
+        let mut cell = self.cell(run).await?;
+        self.commit_cell(run, &mut cell).await?;
+        self.expire_cell(run, &mut cell).await?;
+        let gates = matches!(command, Command::Amend(_));
+        let mut recorded = self.stage(run, &mut cell, caller, (command, texts))?;
+        if let (true, Some(call)) = (gates, recorded.first().and_then(|r| r.event().call())) {
+            let gate = (Command::Gate { call }, Texts::new());
+            match self.stage(run, &mut cell, caller, gate) {
+                Ok(verdict) => recorded.extend(verdict),
+                Err(error) => {
+                    // A proposal without a verdict is not left behind.
+                    cell.forget();
+                    return Err(error);
+                }
+            }
+        }
+        self.commit_cell(run, &mut cell).await?;
+        Ok(recorded)
     }
 
     /// Closes what nobody answered in time. Says whether anything was.
@@ -79,7 +109,8 @@ fn is_recorded(state: &RunState, contents: &Contents, (set, by): (&AnswerSet, &B
         let answered = call.answered();
         line.call == call.id()
             && call.requested().map(|asked| asked.digest) == Some(line.request)
-            && answered.is_some_and(|is| is.by == *by && is.answer == line.answer)
+            && answered
+                .is_some_and(|is| is.by == *by && is.answer.approves() == line.answer.approves())
             && note == said
     };
     let mut calls = state.answered_in(set.id());

@@ -20,6 +20,7 @@ fn is_conditional(event: &Event) -> bool {
             | Event::ModelCalled(_)
             | Event::CallRefused(_)
             | Event::ApprovalRequested(_)
+            | Event::QuestionAsked(_)
             | Event::ApprovalGranted(_)
             | Event::ApprovalDenied(_)
             | Event::ExecutionStarted(_)

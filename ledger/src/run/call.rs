@@ -4,8 +4,9 @@ use crate::approval::{Answer, By};
 use crate::containment::Containment;
 use crate::content::Blob;
 use crate::digest::Digest;
-use crate::event::RefusalKind;
+use crate::event::{RefusalKind, Settlement};
 use crate::id::{AnswerId, CallId, EventId, Name, Version};
+use crate::policy::ASK_USER;
 use crate::precondition::PreconditionKind;
 use crate::risk::DeclaredRisk;
 use crate::time::Timestamp;
@@ -27,6 +28,14 @@ pub enum Close {
     Refused(RefusalKind),
     /// Nobody answered, or it was not started, in time.
     Expired,
+    /// A person replied to its question.
+    Answered,
+    /// A person took the approval back.
+    Revoked,
+    /// A person gave it other arguments; another call stands in its place.
+    Superseded,
+    /// A person said what became of it.
+    Settled(Settlement),
 }
 
 /// How far a call has come.
@@ -38,6 +47,8 @@ pub enum Phase {
     Proposed,
     /// Waiting for an answer.
     Pending,
+    /// Waiting for a reply to its question.
+    Asked,
     /// Allowed, not started.
     Granted,
     /// Started.
@@ -114,6 +125,19 @@ pub struct Grant {
     pub expires_at: Option<Timestamp>,
 }
 
+/// What its `question.asked` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question {
+    /// The digest that a reply names.
+    pub digest: Digest,
+    /// When it was asked.
+    pub at: Timestamp,
+    /// From then on a reply is too late.
+    pub expires_at: Timestamp,
+    /// The question.
+    pub text: Option<Blob>,
+}
+
 impl Grant {
     /// Whether a person gave it.
     pub fn by_person(&self) -> bool {
@@ -136,12 +160,17 @@ pub struct Answered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     pub(super) id: CallId,
+    pub(super) named: CallId,
+    pub(super) supersedes: Option<CallId>,
+    pub(super) superseded_by: Option<CallId>,
     pub(super) tool: Option<Name>,
     pub(super) received: Option<Blob>,
     pub(super) phase: Phase,
     pub(super) last: EventId,
     pub(super) proposed: Option<Proposed>,
     pub(super) requested: Option<Requested>,
+    pub(super) question: Option<Question>,
+    pub(super) doubt: Option<Digest>,
     pub(super) answered: Option<Answered>,
     pub(super) grant: Option<Grant>,
     pub(super) attempts: u32,
@@ -151,9 +180,53 @@ pub struct Call {
 }
 
 impl Call {
+    /// A call that was just named.
+    pub(super) fn new(
+        id: CallId,
+        tool: Option<Name>,
+        received: Option<Blob>,
+        last: EventId,
+    ) -> Self {
+        Self {
+            id,
+            named: id,
+            supersedes: None,
+            superseded_by: None,
+            tool,
+            received,
+            phase: Phase::Named,
+            last,
+            proposed: None,
+            requested: None,
+            question: None,
+            doubt: None,
+            answered: None,
+            grant: None,
+            attempts: 0,
+            duration_ms: 0,
+            note: None,
+            result: None,
+        }
+    }
+
     /// Its id.
     pub fn id(&self) -> CallId {
         self.id
+    }
+
+    /// The id of the call that the model named, in whose place this one stands; else its own.
+    pub fn named(&self) -> CallId {
+        self.named
+    }
+
+    /// The call whose place it took when a person gave that other arguments.
+    pub fn supersedes(&self) -> Option<CallId> {
+        self.supersedes
+    }
+
+    /// The call that took its place.
+    pub fn superseded_by(&self) -> Option<CallId> {
+        self.superseded_by
     }
 
     /// The tool, where the name is one of this run's.
@@ -184,6 +257,27 @@ impl Call {
     /// What was asked.
     pub fn requested(&self) -> Option<&Requested> {
         self.requested.as_ref()
+    }
+
+    /// What it asks a person.
+    pub fn question(&self) -> Option<&Question> {
+        self.question.as_ref()
+    }
+
+    /// The digest that settling its doubt names.
+    pub fn doubt(&self) -> Option<Digest> {
+        self.doubt
+    }
+
+    /// From then on an answer, or a reply, is too late.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        let asked = self.requested.as_ref().map(|asked| asked.expires_at);
+        asked.or(self.question.map(|asked| asked.expires_at))
+    }
+
+    /// Whether it waits for a person's word before anything is done: an approval, or a reply.
+    pub fn is_awaited(&self) -> bool {
+        matches!(self.phase, Phase::Pending | Phase::Asked)
     }
 
     /// What a person answered.
@@ -219,5 +313,12 @@ impl Call {
     /// Whether it is over.
     pub fn is_closed(&self) -> bool {
         matches!(self.phase, Phase::Closed(_))
+    }
+}
+
+impl Proposed {
+    /// Whether the call asks a person something, and does nothing else.
+    pub fn is_question(&self) -> bool {
+        self.tool.as_str() == ASK_USER
     }
 }

@@ -168,6 +168,34 @@ pub enum Command {
     },
     /// Answer all pending calls. A person's. Texts: `note.cN`.
     Answer(AnswerSet),
+    /// Put a proposal with other arguments in the place of a pending call, whose id it bears. A
+    /// person's; the new call's verdict follows in the same append. Texts: those of a proposal.
+    Amend(Proposal),
+    /// Take an approval back. A person's. Texts: note.
+    Revoke {
+        /// The call.
+        call: CallId,
+    },
+    /// Reply to a question. A person's. Texts: text.
+    Reply {
+        /// The call that asks.
+        call: CallId,
+        /// Digest of the question that was displayed.
+        request: Digest,
+    },
+    /// Say what became of a call in doubt. A person's; it ends the call. Texts: note.
+    SettleDoubt {
+        /// The call.
+        call: CallId,
+        /// Digest of the doubt that was displayed.
+        request: Digest,
+        /// What became of it.
+        verdict: Settlement,
+    },
+    /// Add a message. A person's. Texts: text.
+    Prompt,
+    /// Change the live policy. A person's. Texts: reason.
+    ChangePolicy(ApprovalPolicy),
     /// Close what nobody answered in time.
     Expire,
     /// Make caps stricter. A person's.

@@ -79,7 +79,7 @@ impl Decided {
     /// Who caused it, as its header will say.
     pub fn actor(&self, caller: &Caller) -> Actor {
         match &self.event {
-            Event::ApprovalRequested(_) => Actor::Policy,
+            Event::ApprovalRequested(_) | Event::QuestionAsked(_) => Actor::Policy,
             Event::ApprovalGranted(ApprovalGranted::Automatic(grant)) => match grant.by {
                 By::List { .. } => Actor::Allowlist,
                 By::Policy { .. } | By::Person { .. } | By::Tool => Actor::Policy,
@@ -93,7 +93,16 @@ impl Decided {
                 | RefusalKind::OverLimit => Actor::Engine,
             },
             Event::ApprovalExpired(_) => Actor::Clock,
+            Event::CallProposed(proposed) if proposed.supersedes.is_none() => Actor::Engine,
+            Event::ExecutionSettled(settled) if !settled.by.is_person() => Actor::Engine,
             Event::RunStarted(_)
+            | Event::CallProposed(_)
+            | Event::ExecutionSettled(_)
+            | Event::PromptAdded(_)
+            | Event::ApprovalRevoked(_)
+            | Event::QuestionAnswered(_)
+            | Event::PolicyChanged(_)
+            | Event::ToolAllowed(_)
             | Event::ApprovalGranted(ApprovalGranted::ByPerson(_))
             | Event::ApprovalDenied(_)
             | Event::LimitsTightened(_)
@@ -111,7 +120,6 @@ impl Decided {
             | Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
-            | Event::CallProposed(_)
             | Event::ExecutionStarted(_)
             | Event::ExecutionRefused(_)
             | Event::ExecutionSucceeded(_)
@@ -119,7 +127,6 @@ impl Decided {
             | Event::ExecutionStale(_)
             | Event::ExecutionInterrupted(_)
             | Event::ExecutionInDoubt(_)
-            | Event::ExecutionSettled(_)
             | Event::RunParked(_)
             | Event::RunFinished(_)
             | Event::ClockStepped(_)

@@ -3,8 +3,11 @@
 //!
 //! ```text
 //! call:  named -> proposed -> pending -> granted -> executing -> closed
-//!            \         \          \          \           \-> in doubt -> closed
-//!             \-> closed (refused)  \-> closed (denied, expired)
+//!            \       |  \         \          \           \-> in doubt -> closed (settled)
+//!             \      |   \         \          \-> closed (revoked)
+//!              \     |    \         \-> closed (denied, expired, superseded)
+//!               \----|-----\-> closed (refused)
+//!                    \-> asked -> closed (answered, expired)
 //! run:   started -> segment ( model call -> reply -> calls )* -> parked | finished
 //! ```
 //!
@@ -22,7 +25,7 @@ mod next;
 mod rejection;
 mod state;
 
-pub use call::{Answered, Call, Close, Grant, Phase, Proposed, Requested};
+pub use call::{Answered, Call, Close, Grant, Phase, Proposed, Question, Requested};
 pub use command::{Command, Ended, Ending, Proposal, Start};
 pub use decide::decide;
 pub use evolve::{IllegalEvent, evolve};
@@ -30,4 +33,4 @@ pub use fold::{FoldError, Origin, fold};
 pub use given::{Caller, Decided, Given};
 pub use next::{Effect, Step, next};
 pub use rejection::Rejection;
-pub use state::{Head, Reply, RunState, Segment, Status, Turn};
+pub use state::{Head, Later, Reply, RunState, Segment, Status, Turn};

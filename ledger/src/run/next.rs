@@ -59,13 +59,14 @@ pub fn next(state: &RunState) -> Step {
             Phase::Named => Step::Perform(Effect::Propose(call.id())),
             Phase::Proposed
             | Phase::Pending
+            | Phase::Asked
             | Phase::Granted
             | Phase::Executing { .. }
             | Phase::InDoubt
             | Phase::Closed(_) => Step::Gate(call.id()),
         };
     }
-    let waits = |phase| matches!(phase, Phase::Pending | Phase::InDoubt);
+    let waits = |phase| matches!(phase, Phase::Pending | Phase::Asked | Phase::InDoubt);
     let waiting: Vec<_> = state
         .batch()
         .filter(|call| waits(call.phase()))

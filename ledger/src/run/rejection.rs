@@ -4,6 +4,11 @@ use crate::answers::CoverageError;
 use crate::event::Outcome;
 use crate::id::{CallId, Name};
 
+fn list(calls: &[CallId]) -> String {
+    let calls: Vec<_> = calls.iter().map(CallId::to_string).collect();
+    calls.join(", ")
+}
+
 /// Why a command yields no events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
@@ -35,8 +40,19 @@ pub enum Rejection {
     #[error(transparent)]
     Coverage(#[from] CoverageError),
     /// Somebody answered before.
-    #[error("already answered: {}", .0.iter().map(CallId::to_string).collect::<Vec<_>>().join(", "))]
+    #[error("already answered: {}", list(.0))]
     AlreadyAnswered(Vec<CallId>),
+    /// A person gave the call other arguments, and another one stands in its place.
+    #[error("{call} was amended: {by} stands in its place")]
+    Superseded {
+        /// The call.
+        call: CallId,
+        /// What stands in its place.
+        by: CallId,
+    },
+    /// Calls are open: nothing new enters the run.
+    #[error("calls are open: {}", list(.0))]
+    CallsOpen(Vec<CallId>),
     /// Nothing waits for an answer.
     #[error("the run has no call that waits for an approval")]
     NothingPending,

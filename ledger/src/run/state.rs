@@ -90,6 +90,15 @@ pub struct Reply {
     pub calls: Vec<CallId>,
 }
 
+/// A later message of a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Later {
+    /// How many replies of the model came before it.
+    pub after: usize,
+    /// What it says.
+    pub text: Option<Blob>,
+}
+
 /// What a listing says about a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -114,6 +123,7 @@ pub struct RunState {
     pub(super) started: RunStarted,
     pub(super) started_at: Timestamp,
     pub(super) texts: Blobs,
+    pub(super) policy: ApprovalPolicy,
     pub(super) allowlist: BTreeSet<Name>,
     pub(super) limits: Limits,
     pub(super) narrowed: Option<BTreeSet<Name>>,
@@ -122,8 +132,11 @@ pub struct RunState {
     pub(super) usage: Usage,
     pub(super) turn: Turn,
     pub(super) replies: Vec<Reply>,
+    pub(super) later: Vec<Later>,
     pub(super) calls: BTreeMap<CallId, Call>,
     pub(super) denied: Vec<CallId>,
+    /// How many of the denials came before the newest message of a person.
+    pub(super) denied_earlier: usize,
     pub(super) parked: bool,
     pub(super) cancelling: bool,
     pub(super) outcome: Option<Outcome>,
@@ -162,7 +175,7 @@ impl RunState {
 
     /// The policy in force.
     pub fn policy(&self) -> ApprovalPolicy {
-        self.started.policy
+        self.policy
     }
 
     /// The tools that run unasked.
@@ -219,6 +232,11 @@ impl RunState {
         &self.replies
     }
 
+    /// The messages that a person added, in order.
+    pub fn later(&self) -> &[Later] {
+        &self.later
+    }
+
     /// The calls of the newest reply, in the model's order.
     pub fn batch(&self) -> impl DoubleEndedIterator<Item = &Call> {
         let newest = self
@@ -244,6 +262,12 @@ impl RunState {
         self.denied.iter().filter_map(|call| self.calls.get(call))
     }
 
+    /// Those of them since the newest message of a person.
+    pub fn denied_lately(&self) -> impl DoubleEndedIterator<Item = &Call> {
+        let lately = self.denied.iter().skip(self.denied_earlier);
+        lately.filter_map(|call| self.calls.get(call))
+    }
+
     /// The id that the next call will have.
     pub fn next_call(&self) -> Option<CallId> {
         match self.calls.last_key_value() {
@@ -252,17 +276,19 @@ impl RunState {
         }
     }
 
-    /// The calls that wait for an answer; none once the run has ended.
-    fn waiting(&self) -> impl Iterator<Item = &Call> {
+    /// The calls that wait for an answer or a reply, in the model's order; none once the run has
+    /// ended.
+    pub fn awaited(&self) -> impl Iterator<Item = &Call> {
         let goes_on = self.outcome.is_none();
         self.batch()
-            .filter(move |call| goes_on && call.phase == Phase::Pending)
+            .filter(move |call| goes_on && call.is_awaited())
     }
 
     /// The calls that wait for an answer, with their request digests.
     pub fn pending(&self) -> BTreeMap<CallId, Digest> {
         let asked = |call: &Call| Some((call.id, call.requested.as_ref()?.digest));
-        self.waiting().filter_map(asked).collect()
+        let pending = self.awaited().filter(|call| call.phase == Phase::Pending);
+        pending.filter_map(asked).collect()
     }
 
     /// The calls that were answered in one set, in call order.
@@ -300,15 +326,23 @@ impl RunState {
 
     /// The earliest time at which something that is pending expires.
     pub fn expires_at(&self) -> Option<Timestamp> {
-        let asked = self.waiting().filter_map(|call| call.requested.as_ref());
-        asked.map(|asked| asked.expires_at).min()
+        self.awaited().filter_map(Call::expires_at).min()
+    }
+
+    /// When the park expires: what is still pending then ends the run. A rule may let a single
+    /// call expire earlier.
+    pub fn park_expires_at(&self) -> Option<Timestamp> {
+        match self.turn {
+            Turn::Replied { at, .. } => Some(at.plus_ms(self.started.park_expiry_ms)),
+            Turn::Ready | Turn::Called { .. } | Turn::Failed { .. } => None,
+        }
     }
 
     /// The calls of the newest reply that are not over, each with how far it has come.
     pub fn open_calls(&self) -> Vec<OpenCall> {
         let why = |phase| match phase {
             Phase::Named | Phase::Proposed => Some(OpenWhy::NotGated),
-            Phase::Pending => Some(OpenWhy::Pending),
+            Phase::Pending | Phase::Asked => Some(OpenWhy::Pending),
             Phase::Granted => Some(OpenWhy::NotStarted),
             Phase::Executing { .. } | Phase::InDoubt => Some(OpenWhy::InDoubt),
             Phase::Closed(_) => None,

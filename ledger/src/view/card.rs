@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::containment::Containment;
 use crate::content::{Blob, Commitment, Contents};
 use crate::digest::Digest;
-use crate::gate_input::{denied_before, gate_needs, target};
+use crate::gate_input::{denied_before, gate_needs, places, target};
 use crate::id::{CallId, Name, RunId};
 use crate::risk::DeclaredRisk;
 use crate::run::{Call, Phase, RunState};
@@ -23,6 +23,8 @@ use crate::time::Timestamp;
 pub enum CardKind {
     /// Whether the call may run.
     Approval,
+    /// What the agent wants to know.
+    Question,
     /// Whether the call took effect.
     InDoubt,
 }
@@ -65,7 +67,7 @@ pub struct Card {
     pub rule: Option<Name>,
     /// The proposal digest.
     pub proposal: Digest,
-    /// The request digest: what an answer names.
+    /// What an answer names: the digest of the request, the question or the doubt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Digest>,
     /// The code over all that is pending in the run.
@@ -124,6 +126,7 @@ impl Card {
             (runs.commitment != proposed.arguments.commitment).then_some(&proposed.arguments);
         let path = reader.target("precondition", call);
         let path = path.as_deref();
+        let places = places(contents, call).unwrap_or_default();
         Some(Self {
             run: state.run(),
             call: call.id(),
@@ -134,21 +137,22 @@ impl Card {
             proposal: proposed.digest,
             request: match kind {
                 CardKind::Approval => requested.map(|asked| asked.digest),
-                CardKind::InDoubt => None,
+                CardKind::Question => call.question().map(|asked| asked.digest),
+                CardKind::InDoubt => call.doubt(),
             },
             set: match kind {
                 CardKind::Approval => state.set_code(),
-                CardKind::InDoubt => None,
+                CardKind::Question | CardKind::InDoubt => None,
             },
             arguments: reader.json("arguments", Some(runs)),
             arguments_given: reader.json("arguments_given", given),
             preview: reader.text("preview", proposed.preview.as_ref()),
             message: reader.text("message", proposed.message.as_ref()),
-            requested_at: requested.map(|asked| asked.at),
-            expires_at: requested.map(|asked| asked.expires_at),
+            requested_at: asked_at(call),
+            expires_at: call.expires_at(),
             quorum: requested.map(|asked| quorum(asked.quorum, kind)),
             containment: proposed.containment,
-            depends_on: reader.depends_on(state, call, path),
+            depends_on: reader.depends_on(state, call, &places),
             denied_before: reader.denied_before(state, call, path),
             unreadable: reader.unreadable,
         })
@@ -181,6 +185,7 @@ fn kind(state: &RunState, call: &Call) -> Option<CardKind> {
     }
     match call.phase() {
         Phase::Pending => Some(CardKind::Approval),
+        Phase::Asked => Some(CardKind::Question),
         Phase::InDoubt => Some(CardKind::InDoubt),
         Phase::Named
         | Phase::Proposed
@@ -190,10 +195,15 @@ fn kind(state: &RunState, call: &Call) -> Option<CardKind> {
     }
 }
 
+fn asked_at(call: &Call) -> Option<Timestamp> {
+    let requested = call.requested().map(|asked| asked.at);
+    requested.or(call.question().map(|asked| asked.at))
+}
+
 /// A pending call has no approval yet: the one that completes the quorum grants it.
 const fn quorum(need: u32, kind: CardKind) -> Quorum {
     let have = match kind {
-        CardKind::Approval => 0,
+        CardKind::Approval | CardKind::Question => 0,
         CardKind::InDoubt => need,
     };
     Quorum { need, have }
@@ -201,8 +211,19 @@ const fn quorum(need: u32, kind: CardKind) -> Quorum {
 
 /// Earlier calls of the batch that may still change something, the nearest first.
 fn earlier_open<'a>(state: &'a RunState, call: &'a Call) -> impl Iterator<Item = &'a Call> {
-    let earlier = |other: &&Call| other.id() < call.id() && !other.is_closed();
-    state.batch().rev().filter(earlier)
+    let mut later = state.batch().rev();
+    // By its place in the reply: an amended call has a later id than those after it.
+    let _own = later.find(|other| other.id() == call.id());
+    later.filter(|other| !other.is_closed())
+}
+
+/// Whether two paths are one, or one lies beneath the other.
+fn overlap(one: &str, other: &str) -> bool {
+    let beneath = |path: &str, above: &str| {
+        let rest = path.strip_prefix(above);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    beneath(one, other) || beneath(other, one)
 }
 
 /// Reads contents and keeps account of what it could not read.
@@ -244,11 +265,18 @@ impl Reader<'_> {
         path
     }
 
-    fn depends_on(&mut self, state: &RunState, call: &Call, path: Option<&str>) -> Option<CallId> {
-        let path = path?;
+    fn depends_on(&mut self, state: &RunState, call: &Call, own: &[String]) -> Option<CallId> {
+        if own.is_empty() {
+            return None;
+        }
         for earlier in earlier_open(state, call) {
-            let aims = self.target(&format!("{}.precondition", earlier.id()), earlier);
-            if aims.as_deref() == Some(path) {
+            // Asked for by this name, so that an unreadable one is accounted for.
+            self.target(&format!("{}.precondition", earlier.id()), earlier);
+            let theirs = places(self.contents, earlier).unwrap_or_default();
+            if own
+                .iter()
+                .any(|own| theirs.iter().any(|their| overlap(own, their)))
+            {
                 return Some(earlier.id());
             }
         }

@@ -108,6 +108,9 @@ fn run_facts(event: &Event) -> String {
         }
         Event::ModelReplied(e) => model_replied(e),
         Event::ModelFailed(e) => model_failed(e),
+        Event::PromptAdded(e) => format!("by {}", by(&e.by)),
+        Event::PolicyChanged(e) => format!("{}, by {}", e.policy, by(&e.by)),
+        Event::ToolAllowed(e) => format!("{}, by {}", e.tool, by(&e.by)),
         Event::LimitsTightened(e) => format!("by {}", by(&e.by)),
         Event::ToolsNarrowed(e) => {
             let tools: Vec<_> = e.tools.iter().map(crate::id::Name::as_str).collect();
@@ -129,7 +132,10 @@ fn run_facts(event: &Event) -> String {
         | Event::ApprovalRequested(_)
         | Event::ApprovalGranted(_)
         | Event::ApprovalDenied(_)
+        | Event::ApprovalRevoked(_)
         | Event::ApprovalExpired(_)
+        | Event::QuestionAsked(_)
+        | Event::QuestionAnswered(_)
         | Event::ExecutionStarted(_)
         | Event::ExecutionRefused(_)
         | Event::ExecutionSucceeded(_)
@@ -149,7 +155,10 @@ fn call_facts(event: &Event) -> String {
         Event::ApprovalRequested(e) => approval_requested(e),
         Event::ApprovalGranted(e) => approval_granted(e),
         Event::ApprovalDenied(e) => format!("by {}", by(&e.by)),
+        Event::ApprovalRevoked(e) => format!("by {}", by(&e.by)),
         Event::ApprovalExpired(e) => format!("request {}", short(&e.request)),
+        Event::QuestionAsked(e) => format!("expires {}", e.expires_at),
+        Event::QuestionAnswered(e) => format!("by {}", by(&e.by)),
         Event::ExecutionStarted(e) => execution_started(e),
         Event::ExecutionRefused(e) => format!("attempt {}, {}", e.attempt, word(&e.reason)),
         Event::ExecutionSucceeded(e)
@@ -167,6 +176,9 @@ fn call_facts(event: &Event) -> String {
         | Event::ModelCalled(_)
         | Event::ModelReplied(_)
         | Event::ModelFailed(_)
+        | Event::PromptAdded(_)
+        | Event::PolicyChanged(_)
+        | Event::ToolAllowed(_)
         | Event::LimitsTightened(_)
         | Event::ToolsNarrowed(_)
         | Event::RunParked(_)
@@ -229,7 +241,9 @@ fn run_finished(e: &RunFinished) -> String {
 
 fn call_proposed(e: &CallProposed) -> String {
     let (tool, risk, containment) = (&e.tool, e.risk, word(&e.containment));
-    format!("{tool}, declared {risk}, {containment}")
+    let instead = e.supersedes.map(|old| format!(", in place of {old}"));
+    let instead = instead.unwrap_or_default();
+    format!("{tool}, declared {risk}, {containment}{instead}")
 }
 
 fn call_refused(e: &CallRefused) -> String {

@@ -4,10 +4,10 @@ use placet_ledger::approval::By;
 use placet_ledger::containment::Containment;
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{
-    ApprovalDenied, ApprovalExpired, ApprovalGranted, ApprovalRequested, Automatic, ByPerson,
-    CallProposed, CallRefused, DoubtReason, Event, ExecutionEnded, ExecutionInDoubt,
-    ExecutionRefused, ExecutionSettled, ExecutionStarted, FailureKind, RefusalKind, Settlement,
-    StartRefusal,
+    ApprovalDenied, ApprovalExpired, ApprovalGranted, ApprovalRequested, ApprovalRevoked,
+    Automatic, ByPerson, CallProposed, CallRefused, DoubtReason, Event, ExecutionEnded,
+    ExecutionInDoubt, ExecutionRefused, ExecutionSettled, ExecutionStarted, FailureKind,
+    QuestionAnswered, QuestionAsked, RefusalKind, Settlement, StartRefusal,
 };
 use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
@@ -29,8 +29,10 @@ fn proposal(state: &RunState, number: u32) -> Digest {
 }
 
 fn request(state: &RunState, number: u32) -> Digest {
-    let requested = known(state, number).requested();
-    requested.map_or_else(|| digest(Purpose::Event, b""), |asked| asked.digest)
+    let found = known(state, number);
+    let requested = found.requested().map(|asked| asked.digest);
+    let asked = requested.or(found.question().map(|asked| asked.digest));
+    asked.unwrap_or_else(|| digest(Purpose::Event, b""))
 }
 
 /// `call.proposed`, of the tool that the model named.
@@ -46,10 +48,71 @@ pub fn proposed(number: u32) -> Fact {
             execute: paired.then(|| name("set_execute")),
             precondition: PreconditionKind::None,
             risk: DeclaredRisk::HighRisk,
+            supersedes: None,
             tool,
         })
     };
     Fact::of(build).with(&["arguments"])
+}
+
+/// `call.proposed` by a person, in place of a pending call.
+pub fn amended(number: u32, old: u32) -> Fact {
+    let build = move |state: &RunState| {
+        let tool = known(state, old).tool().cloned();
+        let tool = tool.unwrap_or_else(|| name("unknown"));
+        let paired = tool.as_str() == "set";
+        Event::CallProposed(CallProposed {
+            call: call(number),
+            containment: Containment::InProcess,
+            definition: digest(Purpose::Tool, tool.as_str().as_bytes()),
+            execute: paired.then(|| name("set_execute")),
+            precondition: PreconditionKind::None,
+            risk: DeclaredRisk::HighRisk,
+            supersedes: Some(call(old)),
+            tool,
+        })
+    };
+    Fact::of(build).with(&["arguments"])
+}
+
+/// `approval.revoked`.
+pub fn revoked(number: u32) -> Fact {
+    Fact::of(move |state| {
+        Event::ApprovalRevoked(ApprovalRevoked {
+            by: somebody(),
+            call: call(number),
+            request: request(state, number),
+        })
+    })
+}
+
+/// `question.asked`.
+///
+/// # Panics
+///
+/// When it is built before `model.replied`.
+pub fn question(number: u32) -> Fact {
+    Fact::of(move |state| {
+        let Some(expires_at) = state.park_expires_at() else {
+            panic!("nothing is asked before the model replied");
+        };
+        Event::QuestionAsked(QuestionAsked {
+            call: call(number),
+            expires_at,
+        })
+    })
+}
+
+/// `question.answered`.
+pub fn replied_to(number: u32) -> Fact {
+    let build = move |state: &RunState| {
+        Event::QuestionAnswered(QuestionAnswered {
+            by: somebody(),
+            call: call(number),
+            request: request(state, number),
+        })
+    };
+    Fact::of(build).with(&["text"])
 }
 
 /// `call.refused`.
@@ -214,6 +277,20 @@ pub fn settled(number: u32, verdict: Settlement) -> Fact {
             attempt: known(state, number).attempts(),
             by: By::Tool,
             call: call(number),
+            request: None,
+            verdict,
+        })
+    })
+}
+
+/// `execution.settled` by a person.
+pub fn settled_by_person(number: u32, verdict: Settlement) -> Fact {
+    Fact::of(move |state| {
+        Event::ExecutionSettled(ExecutionSettled {
+            attempt: known(state, number).attempts(),
+            by: somebody(),
+            call: call(number),
+            request: known(state, number).doubt(),
             verdict,
         })
     })

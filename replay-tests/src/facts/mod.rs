@@ -6,8 +6,9 @@
 mod call;
 
 pub use call::{
-    approved, asked, began, cleared, denied, expired, failed, in_doubt, interrupted, not_begun,
-    proposed, refused, settled, stale, succeeded,
+    amended, approved, asked, began, cleared, denied, expired, failed, in_doubt, interrupted,
+    not_begun, proposed, question, refused, replied_to, revoked, settled, settled_by_person, stale,
+    succeeded,
 };
 
 use placet_ledger::approval::{Assurance, By, Channel};

@@ -40,6 +40,7 @@ fn asks() -> Verdict {
         rule: name("policy:false"),
         quorum: 1,
         tier: DeclaredRisk::HighRisk,
+        expires_ms: None,
     }
 }
 

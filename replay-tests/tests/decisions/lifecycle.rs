@@ -64,7 +64,7 @@ fn parks_a_run_that_waits_for_approvals_and_no_other() {
     given(waits())
         .when(put(SegmentEnd::Parked))
         .then([put_down(SegmentEnd::Parked), parked(&[1])]);
-    let not = Rejection::OutOfTurn("the run does not wait for an approval");
+    let not = Rejection::OutOfTurn("the run does not wait for an approval or a reply");
     for facts in [
         driven(),
         and(named(&["set"]), [proposed(1), cleared(1)]),

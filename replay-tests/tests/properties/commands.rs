@@ -80,6 +80,7 @@ pub(super) fn verdict(choice: u8) -> Verdict {
             rule: name("policy:false"),
             quorum: 1,
             tier,
+            expires_ms: None,
         },
         4 => Verdict::Decline {
             kind: RefusalKind::Nobody,

@@ -13,6 +13,8 @@ pub(super) enum Verdict {
     Granted,
     /// A person said no.
     Denied,
+    /// A person took the approval back.
+    Revoked,
     /// Nobody answered in time.
     Expired,
     /// It was not even asked about.
@@ -61,13 +63,28 @@ impl<'a> About<'a> {
                 about.request = Some(denied.request);
                 about.verdict = Some(Verdict::Denied);
             }
+            Event::ApprovalRevoked(revoked) => {
+                about.by = Some(&revoked.by);
+                about.request = Some(revoked.request);
+                about.verdict = Some(Verdict::Revoked);
+            }
+            Event::QuestionAnswered(answered) => {
+                about.by = Some(&answered.by);
+                about.request = Some(answered.request);
+            }
+            Event::PromptAdded(added) => about.by = Some(&added.by),
+            Event::PolicyChanged(changed) => about.by = Some(&changed.by),
+            Event::ToolAllowed(allowed) => about.by = Some(&allowed.by),
             Event::ApprovalExpired(expired) => {
                 about.request = Some(expired.request);
                 about.verdict = Some(Verdict::Expired);
             }
             Event::ExecutionStarted(started) => about.proposal = Some(started.proposal),
             Event::ExecutionRefused(refused) => about.proposal = Some(refused.proposal),
-            Event::ExecutionSettled(settled) => about.by = Some(&settled.by),
+            Event::ExecutionSettled(settled) => {
+                about.by = Some(&settled.by);
+                about.request = settled.request;
+            }
             Event::LimitsTightened(tightened) => about.by = Some(&tightened.by),
             Event::ToolsNarrowed(narrowed) => about.by = Some(&narrowed.by),
             Event::RunCancelRequested(cancelled) => about.by = Some(&cancelled.by),
@@ -77,6 +94,7 @@ impl<'a> About<'a> {
             | Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
+            | Event::QuestionAsked(_)
             | Event::ExecutionSucceeded(_)
             | Event::ExecutionFailed(_)
             | Event::ExecutionStale(_)

@@ -66,6 +66,7 @@ impl Look {
 pub(crate) fn card(card: &Card, prefix: &str, look: &Look) -> String {
     let asks = match card.kind {
         CardKind::Approval => "may it run?",
+        CardKind::Question => "the agent asks",
         CardKind::InDoubt => "in doubt: it was started, and nobody knows whether it took effect",
     };
     let title = format!("{} {} of run {prefix}: {asks}", card.call, card.tool);
@@ -117,7 +118,7 @@ pub(crate) fn answers(prefix: &str, set: &str, calls: &[CallId], look: &Look) ->
 
 /// Whether an answer to this card is too late.
 pub(crate) fn is_expired(card: &Card, look: &Look) -> bool {
-    card.kind == CardKind::Approval && card.expires_at.is_some_and(|at| look.now >= at)
+    card.kind != CardKind::InDoubt && card.expires_at.is_some_and(|at| look.now >= at)
 }
 
 /// The approvals among the cards of one run.
@@ -143,7 +144,7 @@ fn facts(out: &mut String, card: &Card, look: &Look) {
         line(out, "tier", &format!("{tier}{rule}"));
     }
     line(out, "containment", containment(card.containment));
-    let asks = card.kind == CardKind::Approval;
+    let asks = card.kind != CardKind::InDoubt;
     if let Some(expires) = card.expires_at.filter(|_| asks) {
         let left = if look.now >= expires {
             "expired: an answer is too late".to_owned()

@@ -20,12 +20,10 @@ use placet_ledger::content::Text;
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::limits::CONTENT_BYTES_MAX;
 use placet_ledger::precondition::Precondition;
-use placet_ledger::risk::DeclaredRisk;
 use serde_json::{Value, json};
 
-use super::ToolError;
 use super::registry::{Registry, RegistryError};
-use super::spec::ToolSpec;
+use super::{ToolError, Words};
 use crate::workspace::{Exchanges, Opened, TEMPORARY_PREFIX, Target, Workspace};
 
 /// Bits that make a program run as somebody else, or a folder sticky: no tool hands them on.
@@ -106,26 +104,6 @@ impl Files {
             String::new()
         };
         links + &read_only + exchanges
-    }
-}
-
-/// A spec whose name is still text.
-struct Words {
-    name: &'static str,
-    description: &'static str,
-    schema: Value,
-    risk: DeclaredRisk,
-}
-
-impl Words {
-    fn build(self) -> Result<ToolSpec, RegistryError> {
-        Ok(ToolSpec {
-            name: self.name.parse().map_err(RegistryError::Spelling)?,
-            description: self.description.to_owned(),
-            schema: self.schema,
-            risk: self.risk,
-            timeout_ms: None,
-        })
     }
 }
 

@@ -431,10 +431,21 @@ async fn the_registered_tools_propose_and_reconcile() {
         arguments: &draft.execute_arguments,
         precondition: Some(&draft.precondition),
     };
-    let before = tool.execute().reconcile(interrupted).await.unwrap();
+    let before = tool
+        .execute()
+        .unwrap()
+        .reconcile(interrupted)
+        .await
+        .unwrap();
     assert_eq!(before, Reconciled::NotDone);
     fs::write(bench.at("notes.txt"), "milk\neggs\n").unwrap();
-    let Reconciled::Done(result) = tool.execute().reconcile(interrupted).await.unwrap() else {
+    let Reconciled::Done(result) = tool
+        .execute()
+        .unwrap()
+        .reconcile(interrupted)
+        .await
+        .unwrap()
+    else {
         panic!("the intended content is in place");
     };
     assert_eq!(result.media, Media::Json);
@@ -446,5 +457,5 @@ async fn the_registered_tools_propose_and_reconcile() {
         precondition: None,
         ..interrupted
     };
-    assert!(tool.execute().reconcile(lost).await.is_err());
+    assert!(tool.execute().unwrap().reconcile(lost).await.is_err());
 }

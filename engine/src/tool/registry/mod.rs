@@ -14,6 +14,7 @@ use std::sync::Arc;
 use placet_ledger::canonical::EncodeError;
 use placet_ledger::digest::Digest;
 use placet_ledger::id::{IdError, Name};
+use placet_ledger::policy::ASK_USER;
 use serde_json::Value;
 
 use super::arguments::{ArgumentsError, Schema, SchemaError};
@@ -31,6 +32,9 @@ pub enum RegistryError {
     /// A visible name that looks like a hidden half.
     #[error("the tool name {0} ends in {HIDDEN_SUFFIX}, which is kept for executing halves")]
     Hidden(Name),
+    /// A tool that is named like a question and does something, or the other way round.
+    #[error("the name {ASK_USER} is kept for questions to a person: {0} cannot be registered so")]
+    Question(Name),
     /// A name that is taken.
     #[error("there is a tool named {0} already")]
     Duplicate(Name),
@@ -74,8 +78,9 @@ pub enum RegistryError {
     },
 }
 
-/// Both halves of a pair, or the one of a plain tool.
+/// Both halves of a pair, the one of a plain tool, or none: a question goes to a person.
 enum Halves {
+    Question,
     Plain(Arc<dyn ExecuteTool>),
     Pair {
         name: Name,
@@ -111,22 +116,28 @@ impl Registered {
     /// The half that proposes; `None` for a plain tool.
     pub fn propose(&self) -> Option<&Arc<dyn ProposeTool>> {
         match &self.halves {
-            Halves::Plain(_) => None,
+            Halves::Question | Halves::Plain(_) => None,
             Halves::Pair { propose, .. } => Some(propose),
         }
     }
 
-    /// The half that executes.
-    pub fn execute(&self) -> &Arc<dyn ExecuteTool> {
+    /// The half that executes; `None` for a question, which a person answers.
+    pub fn execute(&self) -> Option<&Arc<dyn ExecuteTool>> {
         match &self.halves {
-            Halves::Plain(execute) | Halves::Pair { execute, .. } => execute,
+            Halves::Question => None,
+            Halves::Plain(execute) | Halves::Pair { execute, .. } => Some(execute),
         }
+    }
+
+    /// Whether its calls put a question to a person and do nothing else.
+    pub fn is_question(&self) -> bool {
+        matches!(self.halves, Halves::Question)
     }
 
     /// The name of the hidden half; `None` for a plain tool.
     pub fn execute_name(&self) -> Option<&Name> {
         match &self.halves {
-            Halves::Plain(_) => None,
+            Halves::Question | Halves::Plain(_) => None,
             Halves::Pair { name, .. } => Some(name),
         }
     }
@@ -175,6 +186,11 @@ impl Registry {
         self.insert(spec, Halves::Plain(execute))
     }
 
+    /// Registers the tool whose calls put a question to a person, which is known by its name.
+    pub fn question(&mut self, spec: ToolSpec) -> Result<(), RegistryError> {
+        self.insert(spec, Halves::Question)
+    }
+
     /// Registers both halves of a gated tool.
     pub fn pair(
         &mut self,
@@ -203,6 +219,9 @@ impl Registry {
         let folded = name.as_str().to_ascii_lowercase();
         if folded.ends_with(HIDDEN_SUFFIX) {
             return Err(RegistryError::Hidden(name));
+        }
+        if matches!(halves, Halves::Question) != (folded == ASK_USER) {
+            return Err(RegistryError::Question(name));
         }
         if let Some(known) = self.folded.get(&folded).cloned() {
             return Err(if known == name {

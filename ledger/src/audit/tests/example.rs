@@ -248,6 +248,7 @@ impl Judge for Table {
             rule: format!("policy:{}", input.policy).parse().unwrap(),
             quorum: 1,
             tier,
+            expires_ms: None,
         }
     }
 }

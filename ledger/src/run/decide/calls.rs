@@ -1,13 +1,13 @@
 //! Decisions about one call: proposed, gated, started, and what came of it.
 
-use super::{Decision, blobs, call_that, segment};
+use super::{Decision, blobs, call_that, known, segment};
 use crate::approval::By;
 use crate::content::Blobs;
 use crate::digest::Digest;
 use crate::event::{
     ApprovalExpired, ApprovalGranted, ApprovalRequested, Automatic, CallProposed, CallRefused,
     DoubtReason, Event, ExecutionEnded, ExecutionInDoubt, ExecutionRefused, ExecutionSettled,
-    ExecutionStarted, RefusalKind, Settlement, StartRefusal,
+    ExecutionStarted, QuestionAsked, RefusalKind, Settlement, StartRefusal,
 };
 use crate::id::CallId;
 use crate::judge::Verdict;
@@ -16,6 +16,7 @@ use crate::run::command::{Ended, Ending, Proposal};
 use crate::run::given::{Decided, Given};
 use crate::run::rejection::Rejection;
 use crate::run::state::{RunState, Turn};
+use crate::time::Timestamp;
 
 const fn named(phase: Phase) -> bool {
     matches!(phase, Phase::Named)
@@ -51,18 +52,31 @@ pub(super) fn propose(state: &RunState, given: &Given, proposal: Proposal) -> De
             Blobs::new(),
         )]);
     }
-    let optional = ["execute_arguments", "message", "precondition", "preview"];
-    let blobs = blobs(given, &["arguments"], &optional)?;
-    let event = Event::CallProposed(CallProposed {
-        call: proposal.call,
+    let blobs = blobs(given, &["arguments"], &PROPOSAL_TEXTS)?;
+    let event = proposed_event(proposal.call, None, proposal);
+    Ok(vec![Decided { event, blobs }])
+}
+
+/// The texts that a proposal may bring beside its arguments.
+pub(super) const PROPOSAL_TEXTS: [&str; 4] =
+    ["execute_arguments", "message", "precondition", "preview"];
+
+/// The record of a proposal.
+pub(super) fn proposed_event(
+    call: CallId,
+    supersedes: Option<CallId>,
+    proposal: Proposal,
+) -> Event {
+    Event::CallProposed(CallProposed {
+        call,
         containment: proposal.containment,
         definition: proposal.definition,
         execute: proposal.execute,
         precondition: proposal.precondition,
         risk: proposal.risk,
+        supersedes,
         tool: proposal.tool,
-    });
-    Ok(vec![Decided { event, blobs }])
+    })
 }
 
 /// Calls of one reply come to their verdicts in the model's order.
@@ -114,18 +128,23 @@ fn proposal_of(call: &Call) -> Result<&Proposed, Rejection> {
 }
 
 pub(super) fn gate(state: &RunState, given: &Given, call: CallId) -> Decision {
-    let call = call_that(
-        state,
-        call,
-        proposed,
-        "the call does not wait for a verdict",
-    )?;
+    let why = "the call does not wait for a verdict";
+    let call = match known(state, call)? {
+        // Whoever amends a call drives no run.
+        amended if amended.supersedes().is_some() => amended,
+        other => call_that(state, other.id(), proposed, why)?,
+    };
+    if !proposed(call.phase()) {
+        return Err(Rejection::OutOfTurn(why));
+    }
     verdict(state, given, call).map(|decided| vec![decided])
 }
 
 /// The record of the gate's verdict on a call.
 fn verdict(state: &RunState, given: &Given, call: &Call) -> Result<Decided, Rejection> {
-    let proposal = proposal_of(call)?.digest;
+    let proposal = proposal_of(call)?;
+    let message = proposal.message;
+    let proposal = proposal.digest;
     let verdict = given
         .verdict
         .clone()
@@ -142,11 +161,27 @@ fn verdict(state: &RunState, given: &Given, call: &Call) -> Result<Decided, Reje
             };
             Decided::fact(Event::ApprovalGranted(ApprovalGranted::Automatic(grant)))
         }
-        Verdict::Ask { rule, quorum, tier } => {
-            let Turn::Replied { at, .. } = state.turn() else {
-                return Err(Rejection::OutOfTurn("the call belongs to no reply"));
+        Verdict::Question => {
+            let expires_at = expires_at(state, None)?;
+            let event = QuestionAsked {
+                call: id,
+                expires_at,
             };
-            let expires_at = at.plus_ms(state.started().park_expiry_ms);
+            Decided {
+                event: Event::QuestionAsked(event),
+                blobs: message
+                    .map(|text| (String::from("text"), text))
+                    .into_iter()
+                    .collect(),
+            }
+        }
+        Verdict::Ask {
+            rule,
+            quorum,
+            tier,
+            expires_ms,
+        } => {
+            let expires_at = expires_at(state, expires_ms)?;
             let rules = given.rules;
             Decided::fact(Event::ApprovalRequested(ApprovalRequested {
                 authority,
@@ -161,6 +196,16 @@ fn verdict(state: &RunState, given: &Given, call: &Call) -> Result<Decided, Reje
         }
         Verdict::Decline { kind, of } => refused(given, id, kind, of, Blobs::new()),
     })
+}
+
+/// When an unanswered request is too late: a rule may say so before the park does. Both count from
+/// the reply that named the call.
+fn expires_at(state: &RunState, rule_ms: Option<u64>) -> Result<Timestamp, Rejection> {
+    let Turn::Replied { at, .. } = state.turn() else {
+        return Err(Rejection::OutOfTurn("the call belongs to no reply"));
+    };
+    let park_ms = state.started().park_expiry_ms;
+    Ok(at.plus_ms(rule_ms.map_or(park_ms, |ms| ms.min(park_ms))))
 }
 
 pub(super) fn begin(state: &RunState, given: &Given, call: CallId, active_ms: u64) -> Decision {
@@ -211,12 +256,15 @@ fn its_turn(state: &RunState, call: &Call) -> Result<(), Rejection> {
     if state.is_cancelling() {
         return Err(Rejection::OutOfTurn("the run is being cancelled"));
     }
+    // By their places in the reply: an amended call has a later id than those after it.
+    let place = |of: &Call| state.batch().position(|call| call.id() == of.id());
     let comes_first = |other: &Call| match other.phase() {
         Phase::Closed(_) => false,
-        Phase::Granted => other.id() < call.id(),
+        Phase::Granted => place(other) < place(call),
         Phase::Named
         | Phase::Proposed
         | Phase::Pending
+        | Phase::Asked
         | Phase::Executing { .. }
         | Phase::InDoubt => true,
     };
@@ -260,9 +308,8 @@ fn start_refusal(
         ) => Some(StartRefusal::Rule),
         // A person's grant falls to no policy, and not to nobody being there now.
         (Some(_), true) | (Some(Verdict::Approve { .. }), false) => None,
-        (Some(Verdict::Ask { .. } | Verdict::Decline { .. }), false) | (None, _) => {
-            Some(StartRefusal::Policy)
-        }
+        (Some(Verdict::Ask { .. } | Verdict::Question | Verdict::Decline { .. }), false)
+        | (None, _) => Some(StartRefusal::Policy),
     }
 }
 
@@ -319,6 +366,7 @@ pub(super) fn settle(
         attempt: found.attempts(),
         by: By::Tool,
         call,
+        request: None,
         verdict,
     };
     Ok(vec![Decided {

@@ -6,12 +6,13 @@ use crate::content::Blobs;
 use crate::digest::Digest;
 use crate::event::{
     Event, LimitsTightened, ModelCalled, ModelFailed, ModelFailure, ModelReplied, NamedCall,
-    OpenCall, Outcome, RunCancelRequested, RunFinished, RunParked, RunStarted, SegmentEnd,
-    SegmentEnded, SegmentReason, SegmentStarted, Stop, ToolsNarrowed,
+    OpenCall, Outcome, PolicyChanged, PromptAdded, RunCancelRequested, RunFinished, RunParked,
+    RunStarted, SegmentEnd, SegmentEnded, SegmentReason, SegmentStarted, Stop, ToolsNarrowed,
 };
 use crate::id::{DriverId, HostId, Name};
 use crate::limits::PENDING_CALLS_MAX;
-use crate::policy::Attendance;
+use crate::policy::{ApprovalPolicy, Attendance};
+use crate::run::call::Call;
 use crate::run::command::Start;
 use crate::run::given::{Decided, Given};
 use crate::run::next::{Effect, Step, next};
@@ -101,10 +102,10 @@ pub(super) fn put_down(state: &RunState, reason: SegmentEnd, active_ms: u64) -> 
         ));
     }
     if reason == SegmentEnd::Parked {
-        let pending: Vec<_> = state.pending().into_keys().collect();
+        let pending: Vec<_> = state.awaited().map(Call::id).collect();
         if pending.is_empty() || !matches!(next(state), Step::Await(_)) {
             return Err(Rejection::OutOfTurn(
-                "the run does not wait for an approval",
+                "the run does not wait for an approval or a reply",
             ));
         }
         decided.push(Decided::fact(Event::RunParked(RunParked { pending })));
@@ -249,6 +250,35 @@ pub(super) fn narrow(state: &RunState, given: &Given, mut tools: Vec<Name>) -> D
         by,
         tools,
     }))])
+}
+
+/// Nothing new enters a run while calls are open: what they come to would be told beside it.
+pub(super) fn prompt(state: &RunState, given: &Given) -> Decision {
+    let by = given.caller.person().ok_or(Rejection::NotAPerson)?;
+    let open = state.batch().filter(|call| !call.is_closed());
+    let open: Vec<_> = open.map(Call::id).collect();
+    if !open.is_empty() {
+        return Err(Rejection::CallsOpen(open));
+    }
+    if state.is_cancelling() {
+        return Err(Rejection::OutOfTurn("the run is being cancelled"));
+    }
+    if state.segment().is_some() && matches!(state.turn(), Turn::Called { .. }) {
+        return Err(Rejection::OutOfTurn("the model is being asked"));
+    }
+    let blobs = blobs(given, &["text"], &[])?;
+    let event = Event::PromptAdded(PromptAdded { by });
+    Ok(vec![Decided { event, blobs }])
+}
+
+pub(super) fn change_policy(state: &RunState, given: &Given, policy: ApprovalPolicy) -> Decision {
+    let by = given.caller.person().ok_or(Rejection::NotAPerson)?;
+    let blobs = blobs(given, &[], &["reason"])?;
+    if state.policy() == policy {
+        return Ok(Vec::new());
+    }
+    let event = Event::PolicyChanged(PolicyChanged { by, policy });
+    Ok(vec![Decided { event, blobs }])
 }
 
 pub(super) fn cancel(state: &RunState, given: &Given) -> Decision {

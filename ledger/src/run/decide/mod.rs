@@ -3,6 +3,7 @@
 //! A decision is a value. It reads no clock and no store, and holds facts and commitments alone:
 //! texts travel beside it, already committed to in [`Given::blobs`].
 
+mod amend;
 mod approvals;
 mod calls;
 mod lifecycle;
@@ -78,6 +79,16 @@ pub fn decide(state: Option<&RunState>, given: &Given, command: Command) -> Deci
         Command::RecordDoubt { call } => calls::record_doubt(state, call),
         Command::Settle { call, verdict } => calls::settle(state, given, call, verdict),
         Command::Answer(set) => approvals::answer(state, given, &set),
+        Command::Amend(proposal) => amend::amend(state, given, proposal),
+        Command::Revoke { call } => approvals::revoke(state, given, call),
+        Command::Reply { call, request } => approvals::reply(state, given, call, request),
+        Command::SettleDoubt {
+            call,
+            request,
+            verdict,
+        } => approvals::settle_doubt(state, given, (call, request), verdict),
+        Command::Prompt => lifecycle::prompt(state, given),
+        Command::ChangePolicy(policy) => lifecycle::change_policy(state, given, policy),
         Command::Expire => approvals::expire(state, given),
         Command::Tighten(limits) => lifecycle::tighten(state, given, limits),
         Command::Narrow(tools) => lifecycle::narrow(state, given, tools),
@@ -108,6 +119,11 @@ fn call_that<'a>(
     } else {
         Err(Rejection::OutOfTurn(why))
     }
+}
+
+/// Any call of the run.
+fn known(state: &RunState, call: CallId) -> Result<&Call, Rejection> {
+    state.call(call).ok_or(Rejection::UnknownCall(call))
 }
 
 /// The command's texts under the names that its record gives them: all of `required`, any of

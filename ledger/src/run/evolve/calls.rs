@@ -1,6 +1,6 @@
 //! What the events of one call do to it.
 
-use super::super::call::{Answered, Call, Close, Grant, Phase, Proposed, Requested};
+use super::super::call::{Answered, Call, Close, Grant, Phase, Proposed, Question, Requested};
 use super::super::state::RunState;
 use super::Evolved;
 use crate::approval::{Answer, By};
@@ -8,17 +8,19 @@ use crate::content::{Blob, Blobs};
 use crate::digest::Digest;
 use crate::envelope::Envelope;
 use crate::event::{
-    ApprovalGranted, ApprovalRequested, CallProposed, Event, ExecutionEnded, ExecutionStarted,
-    Settlement,
+    ApprovalGranted, ApprovalRequested, CallProposed, Event, ExecutionEnded, ExecutionInDoubt,
+    ExecutionSettled, ExecutionStarted, QuestionAnswered, QuestionAsked, Settlement,
 };
-use crate::id::{AnswerId, CallId};
+use crate::id::{AnswerId, CallId, LedgerId, RunId};
 use crate::proposal::proposal_digest;
 
 impl RunState {
     pub(super) fn apply_to_call(&mut self, envelope: &Envelope) -> Evolved {
-        let blobs = envelope.blobs();
         match envelope.event() {
-            Event::CallProposed(event) => self.call_proposed(event, envelope),
+            Event::CallProposed(event) => match event.supersedes {
+                Some(old) => self.call_amended(event, old, envelope),
+                None => self.call_proposed(event, envelope),
+            },
             Event::CallRefused(event) => {
                 let close = Close::Refused(event.kind);
                 let open = [Phase::Named, Phase::Proposed];
@@ -34,11 +36,24 @@ impl RunState {
                 self.denied.push(event.call);
                 Ok(())
             }
+            Event::ApprovalRevoked(event) => {
+                self.requests(event.call, event.request)?;
+                let person = |call: &Call| call.grant.as_ref().is_some_and(Grant::by_person);
+                if !self.calls.get(&event.call).is_some_and(person) {
+                    return Err("no person approved the call");
+                }
+                self.close(event.call, &[Phase::Granted], Close::Revoked, envelope)?;
+                self.denied.push(event.call);
+                Ok(())
+            }
             Event::ApprovalExpired(event) => {
                 self.requests(event.call, event.request)?;
-                let open = [Phase::Pending, Phase::Proposed];
+                let open = [Phase::Pending, Phase::Asked, Phase::Proposed];
+                self.parked = false;
                 self.close(event.call, &open, Close::Expired, envelope)
             }
+            Event::QuestionAsked(event) => self.question_asked(event, envelope),
+            Event::QuestionAnswered(event) => self.question_answered(event, envelope),
             Event::ExecutionStarted(event) => self.execution_started(event, envelope),
             Event::ExecutionRefused(event) => {
                 let call = self.open_call(event.call, &[Phase::Granted])?;
@@ -51,11 +66,9 @@ impl RunState {
             Event::ExecutionFailed(e) => self.execution_ended(e, Close::Failed, envelope),
             Event::ExecutionStale(e) => self.execution_ended(e, Close::Stale, envelope),
             Event::ExecutionInterrupted(e) => self.execution_ended(e, Close::Interrupted, envelope),
-            Event::ExecutionInDoubt(event) => {
-                let call = self.executing(event.call, event.attempt)?;
-                call.phase = Phase::InDoubt;
-                call.last = envelope.header().id;
-                Ok(())
+            Event::ExecutionInDoubt(event) => self.in_doubt(event, envelope),
+            Event::ExecutionSettled(event) if event.by.is_person() => {
+                self.settled_by_person(event, envelope)
             }
             Event::ExecutionSettled(event) => {
                 let call = self.executing(event.call, event.attempt)?;
@@ -63,7 +76,7 @@ impl RunState {
                     Settlement::Done => Phase::Closed(Close::Succeeded),
                     Settlement::NotDone => Phase::Granted,
                 };
-                call.result = blobs.get("result").copied();
+                call.result = envelope.blobs().get("result").copied();
                 call.last = envelope.header().id;
                 Ok(())
             }
@@ -73,6 +86,9 @@ impl RunState {
             | Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
+            | Event::PromptAdded(_)
+            | Event::PolicyChanged(_)
+            | Event::ToolAllowed(_)
             | Event::LimitsTightened(_)
             | Event::ToolsNarrowed(_)
             | Event::RunParked(_)
@@ -124,9 +140,102 @@ impl RunState {
             return Err("an earlier call of the reply has no verdict yet");
         }
         let call = self.open_call(event.call, &[Phase::Named])?;
-        if call.tool.as_ref() != Some(&event.tool) {
+        call.propose((ledger, run), event, envelope)
+    }
+
+    /// A person gave a pending call other arguments: a new call stands in its place.
+    fn call_amended(&mut self, event: &CallProposed, old: CallId, envelope: &Envelope) -> Evolved {
+        let (ledger, run) = (self.ledger, self.run);
+        if Some(event.call) != self.next_call() {
+            return Err("call ids rise one by one");
+        }
+        let asked = self.open_call(old, &[Phase::Pending])?;
+        if asked.expires_at().is_none_or(|at| envelope.at() >= at) {
+            return Err("the amendment is too late");
+        }
+        let last = envelope.header().id;
+        let mut call = Call::new(event.call, asked.tool.clone(), asked.received, last);
+        call.named = asked.named;
+        call.supersedes = Some(old);
+        call.propose((ledger, run), event, envelope)?;
+        asked.phase = Phase::Closed(Close::Superseded);
+        asked.superseded_by = Some(event.call);
+        asked.last = last;
+        let places = self.replies.last_mut().map(|reply| &mut reply.calls);
+        for place in places.into_iter().flatten().filter(|place| **place == old) {
+            *place = event.call;
+        }
+        self.calls.insert(event.call, call);
+        self.parked = false;
+        Ok(())
+    }
+
+    fn question_asked(&mut self, event: &QuestionAsked, envelope: &Envelope) -> Evolved {
+        let call = self.open_call(event.call, &[Phase::Proposed])?;
+        if !call.proposed.as_ref().is_some_and(Proposed::is_question) {
+            return Err("the call is no question");
+        }
+        call.question = Some(Question {
+            digest: envelope.digest(),
+            at: envelope.at(),
+            expires_at: event.expires_at,
+            text: envelope.blobs().get("text").copied(),
+        });
+        call.phase = Phase::Asked;
+        call.last = envelope.header().id;
+        Ok(())
+    }
+
+    fn question_answered(&mut self, event: &QuestionAnswered, envelope: &Envelope) -> Evolved {
+        self.requests(event.call, event.request)?;
+        let call = self.open_call(event.call, &[Phase::Asked])?;
+        if call.expires_at().is_none_or(|at| envelope.at() >= at) {
+            return Err("the reply is too late");
+        }
+        call.phase = Phase::Closed(Close::Answered);
+        call.result = envelope.blobs().get("text").copied();
+        call.last = envelope.header().id;
+        self.parked = false;
+        Ok(())
+    }
+
+    fn in_doubt(&mut self, event: &ExecutionInDoubt, envelope: &Envelope) -> Evolved {
+        let call = self.executing(event.call, event.attempt)?;
+        call.phase = Phase::InDoubt;
+        call.doubt = Some(envelope.digest());
+        call.last = envelope.header().id;
+        Ok(())
+    }
+
+    /// A person's word ends the call either way: only the tool's own check may lead to another
+    /// attempt.
+    fn settled_by_person(&mut self, event: &ExecutionSettled, envelope: &Envelope) -> Evolved {
+        let call = self.open_call(event.call, &[Phase::InDoubt])?;
+        if call.attempts != event.attempt {
+            return Err("no such attempt is in doubt");
+        }
+        if event.request.is_none() || event.request != call.doubt {
+            return Err("the doubt is another one");
+        }
+        call.phase = Phase::Closed(Close::Settled(event.verdict));
+        call.note = envelope.blobs().get("note").copied();
+        call.last = envelope.header().id;
+        Ok(())
+    }
+}
+
+impl Call {
+    /// Takes in what was proposed of it.
+    fn propose(
+        &mut self,
+        (ledger, run): (LedgerId, RunId),
+        event: &CallProposed,
+        envelope: &Envelope,
+    ) -> Evolved {
+        if self.tool.as_ref() != Some(&event.tool) {
             return Err("the tool is not the one that was named");
         }
+        let call = self;
         let blobs = envelope.blobs();
         let digest = proposal_digest(ledger, run, event, blobs)
             .map_err(|_| "the proposal has no canonical form")?;
@@ -150,7 +259,9 @@ impl RunState {
         call.last = envelope.header().id;
         Ok(())
     }
+}
 
+impl RunState {
     fn proposal(&mut self, call: CallId, digest: Digest) -> Evolved {
         let proposed = self
             .calls
@@ -165,6 +276,9 @@ impl RunState {
     fn approval_requested(&mut self, event: &ApprovalRequested, envelope: &Envelope) -> Evolved {
         self.proposal(event.call, event.proposal)?;
         let call = self.open_call(event.call, &[Phase::Proposed])?;
+        if call.proposed.as_ref().is_some_and(Proposed::is_question) {
+            return Err("a question asks for no approval");
+        }
         call.requested = Some(Requested {
             version: envelope.version(),
             digest: envelope.digest(),
@@ -180,13 +294,14 @@ impl RunState {
     }
 
     fn requests(&self, call: CallId, request: Digest) -> Evolved {
-        let asked = self
-            .calls
-            .get(&call)
-            .and_then(|call| call.requested.as_ref());
-        match asked {
-            Some(asked) if asked.digest == request => Ok(()),
-            Some(_) | None => Err("the request digest is another one"),
+        let call = self.calls.get(&call);
+        let asked = call.and_then(|call| call.requested.as_ref());
+        let asked = asked.map(|asked| asked.digest);
+        let asked = asked.or(call.and_then(|call| call.question.map(|asked| asked.digest)));
+        if asked == Some(request) {
+            Ok(())
+        } else {
+            Err("the request digest is another one")
         }
     }
 
@@ -210,6 +325,10 @@ impl RunState {
                     return Err("a person answers a request");
                 }
                 self.proposal(grant.call, grant.proposal)?;
+                let proposed = self.calls.get(&grant.call).and_then(Call::proposed);
+                if proposed.is_some_and(Proposed::is_question) {
+                    return Err("nothing but a person answers a question");
+                }
                 (Phase::Proposed, None)
             }
             ApprovalGranted::ByPerson(grant) => {
@@ -253,7 +372,8 @@ impl RunState {
         }
         self.proposal(event.call, event.proposal)?;
         let waits = |call: &Call| {
-            matches!(call.phase, Phase::Named | Phase::Proposed | Phase::Pending)
+            matches!(call.phase, Phase::Named | Phase::Proposed)
+                || call.is_awaited()
                 || matches!(call.phase, Phase::Executing { .. } | Phase::InDoubt)
         };
         if self.batch().any(waits) {
@@ -295,6 +415,7 @@ impl RunState {
             | Phase::Named
             | Phase::Proposed
             | Phase::Pending
+            | Phase::Asked
             | Phase::Granted
             | Phase::InDoubt
             | Phase::Closed(_) => Err("no such attempt is being executed"),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::call::{Call, Close, Phase};
 use super::next::{Effect, Step, next};
-use super::state::{Head, Reply, RunState, Segment, Turn};
+use super::state::{Head, Later, Reply, RunState, Segment, Turn};
 use crate::approval::Actor;
 use crate::envelope::Envelope;
 use crate::event::{
@@ -79,6 +79,7 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         },
         started_at: header.at,
         texts: envelope.blobs().clone(),
+        policy: started.policy,
         allowlist: started.tool_allowlist.iter().cloned().collect(),
         limits: started.limits,
         narrowed: None,
@@ -87,8 +88,10 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         usage: crate::budget::Usage::default(),
         turn: Turn::Ready,
         replies: Vec::new(),
+        later: Vec::new(),
         calls: BTreeMap::new(),
         denied: Vec::new(),
+        denied_earlier: 0,
         parked: false,
         cancelling: false,
         outcome: None,
@@ -115,7 +118,10 @@ impl RunState {
             | Event::ApprovalRequested(_)
             | Event::ApprovalGranted(_)
             | Event::ApprovalDenied(_)
+            | Event::ApprovalRevoked(_)
             | Event::ApprovalExpired(_)
+            | Event::QuestionAsked(_)
+            | Event::QuestionAnswered(_)
             | Event::ExecutionStarted(_)
             | Event::ExecutionRefused(_)
             | Event::ExecutionSucceeded(_)
@@ -124,6 +130,18 @@ impl RunState {
             | Event::ExecutionInterrupted(_)
             | Event::ExecutionInDoubt(_)
             | Event::ExecutionSettled(_) => self.apply_to_call(envelope),
+            Event::PromptAdded(_) => self.prompt_added(envelope),
+            Event::PolicyChanged(event) => {
+                self.policy = event.policy;
+                Ok(())
+            }
+            Event::ToolAllowed(event) => {
+                if !self.offers(&event.tool) {
+                    return Err("the run does not have the tool");
+                }
+                self.allowlist.insert(event.tool.clone());
+                Ok(())
+            }
             Event::LimitsTightened(event) => {
                 if event.limits.strictest(self.limits) != event.limits {
                     return Err("a cap became wider");
@@ -139,7 +157,7 @@ impl RunState {
                 Ok(())
             }
             Event::RunParked(event) => {
-                let pending: Vec<_> = self.pending().into_keys().collect();
+                let pending: Vec<_> = self.awaited().map(Call::id).collect();
                 if self.segment.is_some() || pending.is_empty() || pending != event.pending {
                     return Err("the run does not wait for exactly these calls");
                 }
@@ -150,7 +168,7 @@ impl RunState {
                 self.cancelling = true;
                 Ok(())
             }
-            Event::RunFinished(event) => self.run_finished(event),
+            Event::RunFinished(event) => self.run_finished(event, envelope),
             Event::RunStarted(_)
             | Event::LedgerCreated(_)
             | Event::RulesAdopted(_)
@@ -187,6 +205,26 @@ impl RunState {
             }
             Some(_) | None => Err("no such segment is open"),
         }
+    }
+
+    /// A message opens a turn of its own: nothing may be open in the one before.
+    fn prompt_added(&mut self, envelope: &Envelope) -> Evolved {
+        if self.batch().any(|call| !call.is_closed()) {
+            return Err("a call is open");
+        }
+        if self.segment.is_some() && matches!(self.turn, Turn::Called { .. }) {
+            return Err("the model is being asked");
+        }
+        if self.cancelling {
+            return Err("the run is being cancelled");
+        }
+        self.later.push(Later {
+            after: self.replies.len(),
+            text: envelope.blobs().get("text").copied(),
+        });
+        self.denied_earlier = self.denied.len();
+        self.turn = Turn::Ready;
+        Ok(())
     }
 
     fn driven(&self) -> Result<u32, &'static str> {
@@ -264,21 +302,8 @@ impl RunState {
                 .blobs()
                 .get(&format!("arguments.{}", named.call))
                 .copied();
-            batch.push(Call {
-                id: named.call,
-                tool: named.tool.clone(),
-                received,
-                phase: Phase::Named,
-                last: envelope.header().id,
-                proposed: None,
-                requested: None,
-                answered: None,
-                grant: None,
-                attempts: 0,
-                duration_ms: 0,
-                note: None,
-                result: None,
-            });
+            let last = envelope.header().id;
+            batch.push(Call::new(named.call, named.tool.clone(), received, last));
         }
         self.replies.push(Reply {
             text: envelope.blobs().get("reply").copied(),
@@ -305,7 +330,7 @@ impl RunState {
         Ok(())
     }
 
-    fn run_finished(&mut self, event: &RunFinished) -> Evolved {
+    fn run_finished(&mut self, event: &RunFinished, envelope: &Envelope) -> Evolved {
         if self.segment.is_some() {
             return Err("a segment is open");
         }
@@ -320,7 +345,8 @@ impl RunState {
             Outcome::Budget => matches!(next(self), Step::Perform(Effect::Prepare { .. })),
             Outcome::Expired => {
                 let expired = |call: &Call| call.phase == Phase::Closed(Close::Expired);
-                self.batch().any(expired)
+                let over = self.park_expires_at().is_some_and(|at| envelope.at() >= at);
+                over && self.batch().any(expired)
             }
         };
         if !due {

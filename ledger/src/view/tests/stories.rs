@@ -107,6 +107,7 @@ impl Story {
             execute: rm.execute.clone(),
             precondition: PreconditionKind::File,
             risk: DeclaredRisk::HighRisk,
+            supersedes: None,
             tool: tool.parse().unwrap(),
         };
         let blobs = Blobs::from([
@@ -263,7 +264,10 @@ fn a_call_in_doubt_has_a_card_that_no_answer_can_name() {
     story.add(Event::ExecutionInDoubt(doubt), Blobs::new());
     let card = story.card("c1");
     assert_eq!(card.kind, CardKind::InDoubt);
-    assert_eq!((card.request, &card.set), (None, &None));
+    let doubt = story.state.call(call("c1")).unwrap().doubt();
+    assert!(doubt.is_some());
+    // What a person's word on it names; no answer to an approval does.
+    assert_eq!((card.request, &card.set), (doubt, &None));
     assert_eq!(card.quorum, Some(Quorum { need: 1, have: 1 }));
     assert_eq!(card.message.unwrap(), "Write notes.txt: 1 line added.");
     let granted = story.state.call(call("c3")).unwrap();

@@ -1,0 +1,88 @@
+//! Equipping a run: its workspace, tools and model, if they still are what they were at its start.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use placet_ledger::content::Contents;
+use placet_ledger::id::{CallId, Name, RunId};
+use placet_ledger::ledger::Ledger;
+use placet_ledger::run::RunState;
+use serde::de::DeserializeOwned;
+
+use super::{Engine, EngineError};
+use crate::effects::{EffectHandler, LiveHandler};
+use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
+use crate::tool::registry::Registry;
+use crate::tool::retrieve::Results;
+
+/// Reads results back from the ledger.
+struct FromLedger(Ledger);
+
+#[async_trait]
+impl Results for FromLedger {
+    async fn result(&self, run: RunId, call: CallId) -> Option<String> {
+        let result = |state: &RunState, contents: &Contents| {
+            let blob = state.call(call)?.result()?;
+            let bytes = contents.bytes(&blob.commitment)?;
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        };
+        self.0.look(run, result).await.ok().flatten()
+    }
+}
+
+impl Engine {
+    pub(super) fn results(&self) -> Arc<dyn Results> {
+        Arc::new(FromLedger(self.ledger.clone()))
+    }
+
+    /// The live handler of a run, once its workspace, tools and model are what they were.
+    pub(super) async fn handler(&self, run: RunId) -> Result<Arc<dyn EffectHandler>, EngineError> {
+        let (registry, model, config) = self.equip(run).await?;
+        let model = self.outfit.model(&model, &config)?;
+        let clock = self.clock.clone();
+        let heard = self.heard.clone();
+        let handler = LiveHandler::new(Arc::new(registry), model, clock, heard);
+        Ok(Arc::new(handler))
+    }
+
+    /// The tools of a run, if its workspace and they are what they were; its model and config.
+    pub(super) async fn equip(
+        &self,
+        run: RunId,
+    ) -> Result<(Registry, Name, ConfigRecord), EngineError> {
+        let (recorded, scope, config, model) = self
+            .ledger
+            .look(run, |state, contents| {
+                let workspace: Option<WorkspaceRecord> = read(state, contents, "workspace");
+                let scope: Option<ScopeRecord> = read(state, contents, "scope");
+                let config: Option<ConfigRecord> = read(state, contents, "config");
+                (workspace, scope, config, state.started().model.clone())
+            })
+            .await?;
+        let recorded = recorded.ok_or(EngineError::Content("workspace"))?;
+        let scope = scope.ok_or(EngineError::Content("scope"))?;
+        let (found, registry) = self
+            .outfit
+            .tools(Path::new(&recorded.path), self.results())?;
+        if found.root != recorded.root {
+            let path = recorded.path;
+            return Err(EngineError::WorkspaceReplaced { path });
+        }
+        let same = |tool: &ScopeTool| {
+            registry.iter().any(|known| {
+                known.spec().name == tool.name && known.definition() == tool.definition
+            })
+        };
+        if let Some(changed) = scope.tools.into_iter().find(|tool| !same(tool)) {
+            return Err(EngineError::ToolChanged(changed.name));
+        }
+        Ok((registry, model, config.unwrap_or_default()))
+    }
+}
+
+/// A content of `run.started`.
+fn read<T: DeserializeOwned>(state: &RunState, contents: &Contents, name: &str) -> Option<T> {
+    let bytes = contents.bytes(&state.texts().get(name)?.commitment)?;
+    serde_json::from_slice(bytes).ok()
+}

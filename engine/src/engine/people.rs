@@ -1,0 +1,155 @@
+//! What people say about a run beside answering it: each word is recorded by itself and drives
+//! nothing.
+
+use placet_ledger::content::{Contents, Text, Texts};
+use placet_ledger::digest::Digest;
+use placet_ledger::error::LedgerError;
+use placet_ledger::event::{Event, SegmentEnd, SegmentReason, Settlement};
+use placet_ledger::id::{CallId, RunId};
+use placet_ledger::policy::{ApprovalPolicy, Attendance};
+use placet_ledger::run::{Caller, Command, Rejection, RunState};
+
+use super::{Engine, EngineError};
+use crate::effects::{Act, propose};
+use crate::tool::registry::Lookup;
+
+/// One text by its name; none where there is nothing to say.
+fn texts(name: &str, text: Option<String>) -> Texts {
+    let text = text.filter(|text| !text.is_empty());
+    let named = text.map(|text| (name.to_owned(), Text::plain(text)));
+    named.into_iter().collect()
+}
+
+impl Engine {
+    /// Gives a pending call other arguments: a new proposal in its place, gated anew. Returns the
+    /// id of the call that stands there now.
+    pub async fn amend(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        call: CallId,
+        arguments: &[u8],
+    ) -> Result<CallId, EngineError> {
+        let tool = self
+            .ledger
+            .look(run, |state, _| {
+                let found = state.call(call).ok_or(Rejection::UnknownCall(call))?;
+                Ok::<_, Rejection>(found.tool().cloned())
+            })
+            .await?
+            .map_err(LedgerError::from)?;
+        let (registry, _, _) = self.equip(run).await?;
+        let name = tool.as_ref().map(|tool| tool.as_str()).unwrap_or_default();
+        let Lookup::Tool(found) = registry.visible(name) else {
+            return Err(EngineError::NoSuchTool(name.to_owned()));
+        };
+        let Act { command, texts } = propose(call, found, arguments).await;
+        let Command::Propose(proposal) = command else {
+            let detail = texts.get("detail").map(|text| &text.bytes[..]);
+            let detail = String::from_utf8_lossy(detail.unwrap_or_default());
+            return Err(EngineError::NoProposal(detail.into_owned()));
+        };
+        let command = Command::Amend(proposal);
+        let recorded = self.ledger.act(run, caller, command, texts).await?;
+        let amended = recorded.iter().find_map(|record| match record.event() {
+            Event::CallProposed(event) => Some(event.call),
+            _ => None,
+        });
+        Ok(amended.unwrap_or(call))
+    }
+
+    /// Replies to a question.
+    pub async fn reply(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        (call, request): (CallId, Digest),
+        text: String,
+    ) -> Result<(), EngineError> {
+        let texts = Texts::from([(String::from("text"), Text::plain(text))]);
+        let command = Command::Reply { call, request };
+        self.ledger.act(run, caller, command, texts).await?;
+        Ok(())
+    }
+
+    /// Says what became of a call in doubt, which ends it.
+    pub async fn settle(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        (call, request): (CallId, Digest),
+        verdict: Settlement,
+        note: Option<String>,
+    ) -> Result<(), EngineError> {
+        let command = Command::SettleDoubt {
+            call,
+            request,
+            verdict,
+        };
+        let texts = texts("note", note);
+        self.ledger.act(run, caller, command, texts).await?;
+        Ok(())
+    }
+
+    /// Takes an approval back before its execution started.
+    pub async fn revoke(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        call: CallId,
+        note: Option<String>,
+    ) -> Result<(), EngineError> {
+        let texts = texts("note", note);
+        let command = Command::Revoke { call };
+        self.ledger.act(run, caller, command, texts).await?;
+        Ok(())
+    }
+
+    /// Adds a message to a run in which no call is open.
+    pub async fn prompt(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        text: String,
+    ) -> Result<(), EngineError> {
+        let texts = Texts::from([(String::from("text"), Text::plain(text))]);
+        self.ledger.act(run, caller, Command::Prompt, texts).await?;
+        Ok(())
+    }
+
+    /// Changes the live policy. What is pending stays so.
+    pub async fn change_policy(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        policy: ApprovalPolicy,
+        reason: Option<String>,
+    ) -> Result<(), EngineError> {
+        let texts = texts("reason", reason);
+        let command = Command::ChangePolicy(policy);
+        self.ledger.act(run, caller, command, texts).await?;
+        Ok(())
+    }
+
+    /// Leaves a run that waits to whoever answers later: nobody attends it from here on.
+    pub async fn park(&self, run: RunId) -> Result<(), EngineError> {
+        let _driving = self.take(run)?;
+        let waits = |state: &RunState, _: &Contents| {
+            state.segment().is_none() && state.awaited().next().is_some()
+        };
+        if !self.ledger.look(run, waits).await? {
+            let why = "the run does not wait for an approval or a reply";
+            return Err(LedgerError::from(Rejection::OutOfTurn(why)).into());
+        }
+        self.take_up(run, SegmentReason::Resumed, Some(Attendance::Park))
+            .await?;
+        let command = Command::PutDown {
+            reason: SegmentEnd::Parked,
+            active_ms: 0,
+        };
+        self.ledger
+            .handle(run, &Caller::Driver, command, Texts::new())
+            .await?;
+        Ok(self.ledger.commit(run).await?)
+    }
+}
