@@ -11,6 +11,8 @@ use crate::id::{CallId, Name, Principal};
 pub enum Channel {
     /// A verb of the command line.
     Cli,
+    /// A card at a terminal.
+    Terminal,
 }
 
 /// How sure it is that a person, and which one, decided.

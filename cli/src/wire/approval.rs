@@ -46,6 +46,9 @@ pub(crate) struct CardOut {
     containment: Containment,
     #[serde(skip_serializing_if = "Option::is_none")]
     depends_on: Option<CallId>,
+    /// An earlier call with the same arguments, which a person changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amended_before: Option<CallId>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     denied_before: Vec<DeniedOut>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -100,6 +103,7 @@ impl CardOut {
             path: [card.run],
             containment: card.containment,
             depends_on: card.depends_on,
+            amended_before: card.amended_before,
             denied_before: denied.collect(),
             unreadable: card.unreadable,
         }

@@ -99,6 +99,9 @@ pub struct Card {
     /// The nearest earlier open call of the batch with the same target, which makes this one stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depends_on: Option<CallId>,
+    /// An earlier call with the same arguments, which a person changed before it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amended_before: Option<CallId>,
     /// Earlier denials of this tool on this target, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied_before: Vec<DeniedBefore>,
@@ -153,6 +156,7 @@ impl Card {
             quorum: requested.map(|asked| quorum(asked.quorum, kind)),
             containment: proposed.containment,
             depends_on: reader.depends_on(state, call, &places),
+            amended_before: amended_before(state, call),
             denied_before: reader.denied_before(state, call, path),
             unreadable: reader.unreadable,
         })
@@ -215,6 +219,20 @@ fn earlier_open<'a>(state: &'a RunState, call: &'a Call) -> impl Iterator<Item =
     // By its place in the reply: an amended call has a later id than those after it.
     let _own = later.find(|other| other.id() == call.id());
     later.filter(|other| !other.is_closed())
+}
+
+/// The newest earlier call of the same tool with equal arguments whose arguments a person changed.
+/// Equal content of one run has one commitment.
+fn amended_before(state: &RunState, call: &Call) -> Option<CallId> {
+    let given = |of: &Call| of.proposed().map(|proposed| proposed.arguments.commitment);
+    let same = |other: &&Call| {
+        other.id() < call.id()
+            && other.superseded_by().is_some()
+            && call.supersedes() != Some(other.id())
+            && other.tool() == call.tool()
+            && given(other) == given(call)
+    };
+    state.calls().rev().find(same).map(Call::id)
 }
 
 /// Whether two paths are one, or one lies beneath the other.

@@ -161,8 +161,12 @@ fn facts(out: &mut String, card: &Card, look: &Look) {
 
 fn warnings(out: &mut String, card: &Card, look: &Look) {
     if let Some(earlier) = card.depends_on {
-        let value = format!("{earlier} has the same target: once it ran, this one is stale");
+        let value = format!("{earlier} is about the same place: once it ran, this one is stale");
         line(out, "depends on", &value);
+    }
+    if let Some(earlier) = card.amended_before {
+        let value = format!("{earlier} asked for the same, and a person changed it");
+        line(out, "changed before", &value);
     }
     for denied in &card.denied_before {
         line(

@@ -36,6 +36,7 @@ fn sample() -> Card {
         quorum: Some(Quorum { need: 1, have: 0 }),
         containment: Containment::InProcess,
         depends_on: None,
+        amended_before: None,
         denied_before: Vec::new(),
         unreadable: Vec::new(),
     }
@@ -79,6 +80,7 @@ fn a_card_warns_of_what_an_approver_must_know() {
         expires_at: Some("2026-12-01T08:30:00.000000Z".parse().unwrap()),
         arguments_given: Some(given),
         depends_on: Some("c2".parse().unwrap()),
+        amended_before: None,
         denied_before: vec![denied],
         arguments: None,
         preview: None,
@@ -91,7 +93,7 @@ fn a_card_warns_of_what_an_approver_must_know() {
       containment    in-process
       expires        2026-12-01T08:30:00Z (expired: an answer is too late)
       quorum         0 of 1 approvals
-      depends on     c2 has the same target: once it ran, this one is stale
+      depends on     c2 is about the same place: once it ran, this one is stale
       denied before  c1 on the same target
         | keep
         | the log
