@@ -198,10 +198,10 @@ impl Ledger {
         command: Command,
         texts: Texts,
     ) -> Result<Vec<Envelope>, LedgerError> {
-        let grants = match &command {
-            Command::Amend(_) | Command::Reply { .. } | Command::SettleDoubt { .. } => true,
-            _ => false,
-        };
+        let grants = matches!(
+            command,
+            Command::Amend(_) | Command::Reply { .. } | Command::SettleDoubt { .. }
+        );
         for _ in 0..ANSWER_TRIES_MAX {
             let acted = self.0.act(run, caller, command.clone(), texts.clone());
             match acted.await {

@@ -5,7 +5,7 @@ use placet_ledger::content::{Contents, Text, Texts};
 use placet_ledger::digest::Digest;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Event, SegmentEnd, SegmentReason, Settlement};
-use placet_ledger::id::{CallId, RunId};
+use placet_ledger::id::{CallId, Name, RunId};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::run::{Caller, Command, Rejection, RunState};
 
@@ -39,7 +39,7 @@ impl Engine {
             .await?
             .map_err(LedgerError::from)?;
         let (registry, _, _) = self.equip(run).await?;
-        let name = tool.as_ref().map(|tool| tool.as_str()).unwrap_or_default();
+        let name = tool.as_ref().map(Name::as_str).unwrap_or_default();
         let Lookup::Tool(found) = registry.visible(name) else {
             return Err(EngineError::NoSuchTool(name.to_owned()));
         };
@@ -78,8 +78,7 @@ impl Engine {
         run: RunId,
         caller: &Caller,
         (call, request): (CallId, Digest),
-        verdict: Settlement,
-        note: Option<String>,
+        (verdict, note): (Settlement, Option<String>),
     ) -> Result<(), EngineError> {
         let command = Command::SettleDoubt {
             call,

@@ -5,7 +5,7 @@ use placet_ledger::answers::AnswerSet;
 use placet_ledger::approval::{Actor, Answer, Assurance, By, CallAnswer, Channel};
 use placet_ledger::content::{Blob, Text, Texts};
 use placet_ledger::envelope::Envelope;
-use placet_ledger::event::{ApprovalGranted, Event, SegmentEnd};
+use placet_ledger::event::{ApprovalGranted, Event, RunStarted, SegmentEnd};
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::run::{Caller, Command, Start};
 
@@ -20,19 +20,7 @@ impl Replay<'_> {
         let driver = |command| Some((Caller::Driver, command, Texts::new()));
         match record.event() {
             Event::RunStarted(event) => {
-                let start = Start {
-                    agent: event.agent.clone(),
-                    attendance: event.attendance,
-                    binary: event.binary.clone(),
-                    http_approval: event.http_approval,
-                    limits: event.limits,
-                    model: event.model.clone(),
-                    park_expiry_ms: event.park_expiry_ms,
-                    policy: event.policy,
-                    tool_allowlist: event.tool_allowlist.clone(),
-                    tools: event.tools,
-                };
-                Some((starter(record), Command::Start(start), texts))
+                Some((starter(record), Command::Start(start(event)), texts))
             }
             Event::SegmentStarted(event) => driver(Command::TakeUp {
                 attendance: event.attendance,
@@ -53,43 +41,18 @@ impl Replay<'_> {
                 self.answers(at)
             }
             Event::ApprovalExpired(_) => driver(Command::Expire),
-            Event::ApprovalRevoked(event) => {
-                let call = event.call;
-                Some((person(&event.by), Command::Revoke { call }, texts))
+            Event::CallProposed(_)
+            | Event::ApprovalRevoked(_)
+            | Event::QuestionAnswered(_)
+            | Event::ExecutionSettled(_)
+            | Event::PromptAdded(_)
+            | Event::PolicyChanged(_)
+            | Event::LimitsTightened(_)
+            | Event::ToolsNarrowed(_)
+            | Event::RunCancelRequested(_) => {
+                let (caller, command) = said(record)?;
+                Some((caller, command, texts))
             }
-            Event::QuestionAnswered(event) => {
-                let (call, request) = (event.call, event.request);
-                Some((person(&event.by), Command::Reply { call, request }, texts))
-            }
-            Event::ExecutionSettled(event) => {
-                let command = Command::SettleDoubt {
-                    call: event.call,
-                    request: event.request?,
-                    verdict: event.verdict,
-                };
-                Some((person(&event.by), command, texts))
-            }
-            Event::CallProposed(event) => {
-                // It bears the id of the call that it stands in for.
-                let call = event.supersedes?;
-                let amended = Command::Amend(proposal(call, event));
-                Some((starter(record), amended, texts))
-            }
-            Event::PromptAdded(event) => Some((person(&event.by), Command::Prompt, texts)),
-            Event::PolicyChanged(event) => Some((
-                person(&event.by),
-                Command::ChangePolicy(event.policy),
-                texts,
-            )),
-            Event::LimitsTightened(event) => {
-                Some((person(&event.by), Command::Tighten(event.limits), texts))
-            }
-            Event::ToolsNarrowed(event) => Some((
-                person(&event.by),
-                Command::Narrow(event.tools.clone()),
-                texts,
-            )),
-            Event::RunCancelRequested(event) => Some((person(&event.by), Command::Cancel, texts)),
             Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
@@ -200,7 +163,55 @@ impl Replay<'_> {
     }
 }
 
-/// Who started a run, as its record's header says.
+fn start(event: &RunStarted) -> Start {
+    Start {
+        agent: event.agent.clone(),
+        attendance: event.attendance,
+        binary: event.binary.clone(),
+        http_approval: event.http_approval,
+        limits: event.limits,
+        model: event.model.clone(),
+        park_expiry_ms: event.park_expiry_ms,
+        policy: event.policy,
+        tool_allowlist: event.tool_allowlist.clone(),
+        tools: event.tools,
+    }
+}
+
+/// What a person said beside answering, if a record is of that.
+fn said(record: &Envelope) -> Option<(Caller, Command)> {
+    Some(match record.event() {
+        Event::CallProposed(event) => {
+            // It bears the id of the call that it stands in for.
+            let amended = Command::Amend(proposal(event.supersedes?, event));
+            (starter(record), amended)
+        }
+        Event::ApprovalRevoked(event) => {
+            let call = event.call;
+            (person(&event.by), Command::Revoke { call })
+        }
+        Event::QuestionAnswered(event) => {
+            let (call, request) = (event.call, event.request);
+            (person(&event.by), Command::Reply { call, request })
+        }
+        Event::ExecutionSettled(event) => {
+            let command = Command::SettleDoubt {
+                call: event.call,
+                request: event.request?,
+                verdict: event.verdict,
+            };
+            (person(&event.by), command)
+        }
+        Event::PromptAdded(event) => (person(&event.by), Command::Prompt),
+        Event::PolicyChanged(event) => (person(&event.by), Command::ChangePolicy(event.policy)),
+        Event::LimitsTightened(event) => (person(&event.by), Command::Tighten(event.limits)),
+        Event::ToolsNarrowed(event) => (person(&event.by), Command::Narrow(event.tools.clone())),
+        Event::RunCancelRequested(event) => (person(&event.by), Command::Cancel),
+        _ => return None,
+    })
+}
+
+/// Who started a run or amended a call, as its record's header says.
 fn starter(record: &Envelope) -> Caller {
     match &record.header().actor {
         Actor::Person { name } => Caller::Person {

@@ -1,5 +1,7 @@
 //! `ask_user`: a question to a person, in place of request, grant and execution.
 
+use std::fmt::Write;
+
 use placet_ledger::policy::ASK_USER;
 use placet_ledger::risk::DeclaredRisk;
 use serde_json::{Value, json};
@@ -34,7 +36,8 @@ pub(crate) fn question(arguments: &Value) -> String {
     let options = arguments.get("options").and_then(Value::as_array);
     let options = options.into_iter().flatten().filter_map(Value::as_str);
     for (number, option) in (1..).zip(options) {
-        out.push_str(&format!("\n{number}. {option}"));
+        // Writing to a string does not fail.
+        let _ignored = write!(out, "\n{number}. {option}");
     }
     out
 }

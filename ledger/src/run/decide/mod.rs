@@ -19,6 +19,7 @@ use crate::id::CallId;
 type Decision = Result<Vec<Decided>, Rejection>;
 
 /// What events a command comes to. `None` is a run that was not started.
+#[expect(clippy::too_many_lines, reason = "one match, an arm a command")]
 pub fn decide(state: Option<&RunState>, given: &Given, command: Command) -> Decision {
     let Some(state) = state else {
         return match command {

@@ -16,6 +16,15 @@ use crate::proposal::proposal_digest;
 
 impl RunState {
     pub(super) fn apply_to_call(&mut self, envelope: &Envelope) -> Evolved {
+        self.change_call(envelope)?;
+        // Parked until nothing waits any more; what was just amended will.
+        let waits = |call: &Call| call.is_awaited() || call.phase == Phase::Proposed;
+        self.parked = self.parked && self.batch().any(waits);
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one match, an arm an event")]
+    fn change_call(&mut self, envelope: &Envelope) -> Evolved {
         match envelope.event() {
             Event::CallProposed(event) => match event.supersedes {
                 Some(old) => self.call_amended(event, old, envelope),
@@ -30,7 +39,6 @@ impl RunState {
             Event::ApprovalGranted(event) => self.approval_granted(event, envelope),
             Event::ApprovalDenied(event) => {
                 self.answers(event.call, event.request, envelope)?;
-                self.parked = false;
                 self.close(event.call, &[Phase::Pending], Close::Denied, envelope)?;
                 self.answered(event.call, event.answer, (&event.by, Answer::Deny));
                 self.denied.push(event.call);
@@ -49,7 +57,6 @@ impl RunState {
             Event::ApprovalExpired(event) => {
                 self.requests(event.call, event.request)?;
                 let open = [Phase::Pending, Phase::Asked, Phase::Proposed];
-                self.parked = false;
                 self.close(event.call, &open, Close::Expired, envelope)
             }
             Event::QuestionAsked(event) => self.question_asked(event, envelope),
@@ -166,7 +173,6 @@ impl RunState {
             *place = event.call;
         }
         self.calls.insert(event.call, call);
-        self.parked = false;
         Ok(())
     }
 
@@ -195,7 +201,6 @@ impl RunState {
         call.phase = Phase::Closed(Close::Answered);
         call.result = envelope.blobs().get("text").copied();
         call.last = envelope.header().id;
-        self.parked = false;
         Ok(())
     }
 
@@ -336,7 +341,6 @@ impl RunState {
                     return Err("only a person answers a request");
                 }
                 self.answers(grant.call, grant.request, envelope)?;
-                self.parked = false;
                 let asked = self
                     .calls
                     .get(&grant.call)

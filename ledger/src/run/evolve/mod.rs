@@ -100,6 +100,7 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
 }
 
 impl RunState {
+    #[expect(clippy::too_many_lines, reason = "one match, an arm an event")]
     fn apply(&mut self, envelope: &Envelope) -> Evolved {
         if self.outcome.is_some() {
             return Err("the run has ended");
