@@ -188,6 +188,13 @@ impl From<EngineError> for CommandError {
             error @ EngineError::NoSuchTool(_) => {
                 Self::new(Kind::Refused, error).hint("tools can be taken away, not added")
             }
+            EngineError::UnknownTool { ref nearest, .. } => {
+                let hint = match nearest {
+                    Some(name) => format!("did you mean {name}?"),
+                    None => String::from("placet tools list names every tool"),
+                };
+                Self::new(Kind::NotFound, error).hint(hint)
+            }
             error @ EngineError::NoProposal(_) => Self::new(Kind::Refused, error)
                 .hint("nothing was changed: placet runs show RUN shows the arguments as they are"),
             error @ EngineError::ToolChanged(_) => {

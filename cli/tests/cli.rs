@@ -11,9 +11,13 @@
 )]
 
 mod agents;
+mod amendments;
 mod audit;
 mod damage;
+mod doubts;
 mod errors;
+mod policy;
+mod questions;
 mod runs;
 mod support;
 mod tools;

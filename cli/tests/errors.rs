@@ -256,13 +256,13 @@ fn a_part_of_an_input_is_never_taken_for_all_of_it() {
     insta::assert_snapshot!(world.show(&["run", "--model", "script:tidy.toml", "-"]), @r"
     -- stderr --
     nobody is asked: calls that need an approval are declined (--park waits)
-    error: the prompt has more than 16777216 bytes
+    error: the prompt may have at most 16777216 bytes
     -- exit 64 --
     ");
     let answer = ["runs", "answer", world.run(), "--file", "-"];
     insta::assert_snapshot!(world.show(&answer), @r"
     -- stderr --
-    error: the answers have more than 1048576 bytes
+    error: the answers may have at most 1048576 bytes
     -- exit 64 --
     ");
 }
@@ -353,7 +353,7 @@ fn an_answer_is_said_to_be_recorded_where_the_run_cannot_go_on() {
     std::fs::rename(world.path("ws"), world.path("elsewhere")).unwrap();
     let answered = world.call(&["runs", "approve", world.run()]);
     assert_eq!(answered.code, 3, "{}", answered.stderr);
-    let said = "hint: the answer is recorded; placet runs resume RUN goes on with it";
+    let said = "hint: what you said is recorded; placet runs resume RUN goes on with it";
     assert!(answered.stderr.contains(said), "{}", answered.stderr);
     std::fs::rename(world.path("elsewhere"), world.path("ws")).unwrap();
     assert_eq!(world.call(&["runs", "resume", world.run()]).code, 0);

@@ -5,11 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::content::{Commitment, Contents};
-use crate::id::CallId;
+use crate::content::{Blob, Commitment, Contents};
+use crate::id::{CallId, Name};
 use crate::judge::GateInput;
 use crate::limits::DENIALS_OF_TARGET_MAX;
+use crate::policy::{ASK_USER, ApprovalPolicy, Attendance};
 use crate::precondition::Precondition;
+use crate::risk::DeclaredRisk;
 use crate::run::{Call, Proposed, RunState};
 
 /// What the gate is given about one proposed call; `None` if there is no proposal of it.
@@ -34,24 +36,39 @@ pub fn gate_input<'a>(
     })
 }
 
-/// A call that a person denied and that this one repeats: the same tool with equal arguments, given
-/// or to be run, or the last of several at the same target. Equal content of one stream has one
-/// commitment.
+/// A call that a person denied and that this one repeats: with equal arguments, given or to be run,
+/// or the last of several at the same target. Equal content of one stream has one commitment.
 fn repeats(state: &RunState, contents: &Contents, call: &Call) -> Option<CallId> {
     let proposed = call.proposed()?;
-    let denied: Vec<_> = denied_before(state, call).collect();
-    let runs = |of: &Proposed| of.execute_arguments.unwrap_or(of.arguments).commitment;
-    let equal = denied.iter().rfind(|other| {
-        other.proposed().is_some_and(|other| {
-            // The same change can be asked for in other words.
-            other.arguments.commitment == proposed.arguments.commitment
-                || runs(other) == runs(proposed)
-        })
-    });
-    if let Some(equal) = equal {
+    let runs = runs(proposed).commitment;
+    let equal = |other: &Proposed| {
+        // The same change can be asked for in other words.
+        other.arguments.commitment == proposed.arguments.commitment
+            || self::runs(other).commitment == runs
+    };
+    let denied = denied_before(state, call).collect();
+    repeated(state, contents, denied, equal, target(contents, call))
+}
+
+/// What a call would run: the arguments of its executing half, or those of a plain tool.
+fn runs(proposed: &Proposed) -> Blob {
+    proposed.execute_arguments.unwrap_or(proposed.arguments)
+}
+
+/// The newest of `denied`, calls of one tool, that is equal, or the last of several at the same
+/// target.
+fn repeated(
+    state: &RunState,
+    contents: &Contents,
+    denied: Vec<&Call>,
+    equal: impl Fn(&Proposed) -> bool,
+    target: Option<String>,
+) -> Option<CallId> {
+    let same = |other: &&&Call| other.proposed().is_some_and(&equal);
+    if let Some(equal) = denied.iter().rfind(same) {
         return Some(equal.id());
     }
-    let target = target(contents, call)?;
+    let target = target?;
     // Several denials hold until a person says something more; a single one of the same for ever.
     let lately: Vec<_> = state.denied_lately().map(Call::id).collect();
     let same: Vec<_> = denied
@@ -63,6 +80,74 @@ fn repeats(state: &RunState, contents: &Contents, call: &Call) -> Option<CallId>
         None
     } else {
         same.last().map(|last| last.id())
+    }
+}
+
+/// A call that nobody made: its proposal as it would be recorded, to ask what would become of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Hypothetical<'a> {
+    /// The tool.
+    pub tool: &'a Name,
+    /// Whether the tool is a pair.
+    pub paired: bool,
+    /// What the tool declares.
+    pub declared: DeclaredRisk,
+    /// The effective arguments.
+    pub arguments: &'a [u8],
+    /// The arguments of the executing half, where they have a place of their own.
+    pub execute_arguments: Option<&'a [u8]>,
+    /// What the preview was computed against.
+    pub precondition: Option<&'a [u8]>,
+}
+
+/// By what a call is judged: what a run has at this moment, or would be started with.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    /// The policy.
+    pub policy: ApprovalPolicy,
+    /// The tools that run unasked.
+    pub allowlist: &'a BTreeSet<Name>,
+    /// Whether the tool is among the run's tools.
+    pub offered: bool,
+    /// Who can answer.
+    pub attendance: Attendance,
+}
+
+impl<'a> Hypothetical<'a> {
+    /// What the gate would be given about it.
+    pub fn input(&self, terms: Terms<'a>, repeats: Option<CallId>) -> GateInput<'a> {
+        GateInput {
+            tool: self.tool,
+            paired: self.paired,
+            question: self.tool.as_str() == ASK_USER,
+            reach: match self.precondition {
+                None => Some(Vec::new()),
+                Some(_) => self.aims().map(|aims| aims.reach()),
+            },
+            declared: self.declared,
+            policy: terms.policy,
+            allowlist: terms.allowlist,
+            offered: terms.offered,
+            attendance: terms.attendance,
+            repeats,
+        }
+    }
+
+    /// A call that a person denied and that it would repeat, compared by the bytes.
+    pub fn repeats(&self, state: &RunState, contents: &Contents) -> Option<CallId> {
+        let is = |blob: Blob, bytes: &[u8]| contents.bytes(&blob.commitment) == Some(bytes);
+        let would_run = self.execute_arguments.unwrap_or(self.arguments);
+        let equal =
+            |other: &Proposed| is(other.arguments, self.arguments) || is(runs(other), would_run);
+        let denied = state
+            .denied()
+            .filter(|other| other.tool() == Some(self.tool));
+        let target = self.aims().map(|aims| aims.path().to_owned());
+        repeated(state, contents, denied.collect(), equal, target)
+    }
+
+    fn aims(&self) -> Option<Precondition> {
+        serde_json::from_slice(self.precondition?).ok()
     }
 }
 

@@ -54,7 +54,7 @@ fn page(cards: &[Card], runs: &RunList, look: &Look) -> String {
     let mut parts = Vec::new();
     for (index, one) in cards.iter().enumerate() {
         let prefix = runs.shortest_prefix(one.run);
-        parts.push(card::card(one, &prefix, look));
+        parts.push(card::card(one, &prefix, look) + &card::words(one, &prefix, look));
         let of_run = || cards.iter().filter(|card| card.run == one.run);
         let late = of_run().any(|card| card::is_expired(card, look));
         let set = of_run()

@@ -2,9 +2,12 @@
 
 pub(crate) mod audit;
 pub(crate) mod inbox;
+pub(crate) mod policy;
 pub(crate) mod run;
 pub(crate) mod runs;
+mod start;
 pub(crate) mod tools;
+mod words;
 
 use clap::Subcommand;
 
@@ -23,6 +26,9 @@ pub(crate) enum Verb {
     /// Look into the ledger, verify it, take evidence out of it
     #[command(subcommand)]
     Audit(audit::AuditVerb),
+    /// Ask why calls run, ask a person, or are turned down
+    #[command(subcommand)]
+    Policy(policy::PolicyVerb),
     /// Look at the tools that agents have
     #[command(subcommand)]
     Tools(tools::ToolsVerb),
@@ -34,6 +40,7 @@ pub(crate) fn dispatch(verb: Verb, wiring: &mut Wiring<'_>) -> Result<ExitStatus
         Verb::Run(args) => run::run(args, wiring),
         Verb::Inbox(args) => inbox::run(&args, wiring),
         Verb::Audit(verb) => audit::dispatch(verb, wiring),
+        Verb::Policy(verb) => policy::dispatch(verb, wiring),
         Verb::Tools(verb) => tools::dispatch(verb, wiring),
         Verb::Runs(verb) => runs::dispatch(verb, wiring),
     }

@@ -1,6 +1,6 @@
 //! `placet run`: start a run and stay with it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -12,12 +12,12 @@ use placet_engine::tool::retrieve::NoResults;
 use placet_ledger::budget::{Limits, Usd};
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{Name, RunId};
-use placet_ledger::limits::CONTENT_BYTES_MAX;
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 
 use crate::args::{count, duration_ms, expiry_ms};
 use crate::commands::runs::{drive, report};
-use crate::config::{self, Agent};
+use crate::commands::start::GateArgs;
+use crate::commands::words;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::wiring::Wiring;
@@ -33,33 +33,12 @@ pub(crate) struct RunArgs {
     /// What the agent is asked to do; - reads it from standard input
     prompt: Option<String>,
 
-    /// An agent from the config
-    #[arg(long, value_name = "NAME")]
-    agent: Option<String>,
-
     /// The model: script:FILE
     #[arg(long, value_name = "SPEC")]
     model: Option<String>,
 
-    /// The folder to work in [default: the current one]
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
-
-    /// Up to which tier gated calls run unasked: false, read-only, low-risk, high-risk or true
-    #[arg(long, value_name = "TIER", value_parser = policy)]
-    approval_policy: Option<ApprovalPolicy>,
-
-    /// Tools that run unasked in this run
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    auto_approve_tools: Vec<String>,
-
-    /// The tools that the run has [default: all]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    tools: Option<Vec<String>>,
-
-    /// Tools that the run does not have; wins over --tools
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    deny_tools: Vec<String>,
+    #[command(flatten)]
+    gated: GateArgs,
 
     /// With nobody to ask: wait for an answer (exit 2) instead of declining
     #[arg(long)]
@@ -123,9 +102,13 @@ impl Caps {
     }
 }
 
-fn policy(text: &str) -> Result<ApprovalPolicy, String> {
-    text.parse()
-        .map_err(|error: placet_ledger::policy::PolicyError| error.to_string())
+/// Who is there to be asked.
+pub(crate) const fn attendance(park: bool, attend: Attend) -> Attendance {
+    match (park, attend) {
+        (true, _) => Attendance::Park,
+        // Nobody is asked at a terminal yet, so that both words come to the same.
+        (false, Attend::Auto | Attend::Never) => Attendance::Nobody,
+    }
 }
 
 /// Starts a run and stays with it.
@@ -157,9 +140,9 @@ pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, 
 }
 
 fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandError> {
-    let (name, agent) = agent(args.agent.as_deref(), wiring)?;
+    let gated = args.gated.resolve(wiring)?;
     // A file that the config names lies beside the config, wherever it is used from.
-    let (spec, base) = match (&args.model, &agent.model) {
+    let (spec, base) = match (&args.model, &gated.agent.model) {
         (Some(given), _) => (given, wiring.printer.io().cwd.clone()),
         (None, Some(configured)) => (configured, wiring.config_folder()),
         (None, None) => {
@@ -169,28 +152,10 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
         }
     };
     let (model, config) = model(spec, &base)?;
-    let folder = args.workspace.clone().unwrap_or_default();
-    let workspace = wiring.printer.io().path(&folder);
-    if !workspace.is_dir() {
-        let what = format!("there is no folder {} to work in", workspace.display());
-        return Err(CommandError::new(Kind::NotFound, what).hint("--workspace DIR names another"));
-    }
-    let mut denied = args.deny_tools.clone();
-    denied.extend(agent.denied_tools.iter().cloned());
-    denied.extend(config::workspace(&workspace)?.denied_tools);
     let mut limits = args.caps.limits();
     limits.iterations = limits.iterations.or(Some(ITERATIONS_DEFAULT));
-    let configured = agent.approval_policy.map(|policy| policy.0);
-    let policy = args
-        .approval_policy
-        .or(configured)
-        .unwrap_or(ApprovalPolicy::False);
-    let attendance = if args.park {
-        Attendance::Park
-    } else {
-        Attendance::Nobody
-    };
-    if args.attend == Attend::Auto && !args.park && policy == ApprovalPolicy::False {
+    let attendance = attendance(args.park, args.attend);
+    if args.attend == Attend::Auto && !args.park && gated.policy == ApprovalPolicy::False {
         wiring
             .printer
             .note("nobody is asked: calls that need an approval are declined (--park waits)");
@@ -199,39 +164,20 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
     Ok(NewRun {
         run: RunId::new(uuid::Uuid::new_v4()),
         prompt: prompt(args.prompt, wiring)?,
-        system: agent.system,
-        agent: name,
+        system: gated.agent.system,
+        agent: gated.name,
         model,
         config,
-        workspace,
-        tools: args.tools,
-        denied,
-        policy,
-        tool_allowlist: args.auto_approve_tools,
+        workspace: gated.workspace,
+        tools: args.gated.tools,
+        denied: gated.denied,
+        policy: gated.policy,
+        tool_allowlist: args.gated.auto_approve_tools,
         limits,
         attendance,
         park_expiry_ms: args.park_expiry,
         binary: binary.map_err(|error| CommandError::new(Kind::Failed, error))?,
     })
-}
-
-fn agent(named: Option<&str>, wiring: &Wiring<'_>) -> Result<(Name, Agent), CommandError> {
-    let text = named.unwrap_or("default");
-    let name: Name = text.parse().map_err(CommandError::usage)?;
-    match (wiring.config.agents.get(text), named) {
-        (Some(agent), _) => Ok((name, agent.clone())),
-        (None, None) => Ok((name, Agent::default())),
-        (None, Some(_)) => {
-            let known: Vec<_> = wiring.config.agents.keys().map(String::as_str).collect();
-            let known = if known.is_empty() {
-                "none".to_owned()
-            } else {
-                known.join(", ")
-            };
-            let what = format!("no agent {name} in the config");
-            Err(CommandError::new(Kind::NotFound, what).hint(format!("known agents: {known}")))
-        }
-    }
 }
 
 /// The model as records name it, and what is kept to find it again.
@@ -260,23 +206,9 @@ fn model(spec: &str, cwd: &Path) -> Result<(Name, ConfigRecord), CommandError> {
 }
 
 fn prompt(given: Option<String>, wiring: &mut Wiring<'_>) -> Result<String, CommandError> {
-    let text = match given {
-        Some(dash) if dash == "-" => {
-            let limit = u64::try_from(CONTENT_BYTES_MAX).unwrap_or(u64::MAX);
-            let bytes = wiring.printer.io().stdin_up_to(limit)?.ok_or_else(|| {
-                CommandError::usage(format!("the prompt has more than {limit} bytes"))
-            })?;
-            String::from_utf8(bytes)
-                .map_err(|_| CommandError::usage("the prompt on standard input is not UTF-8"))?
-        }
-        Some(text) => text,
-        None => {
-            return Err(CommandError::usage("no prompt was given")
-                .hint("placet run \"what to do\", or - to read it from standard input"));
-        }
-    };
-    if text.trim().is_empty() {
-        return Err(CommandError::usage("the prompt is empty"));
-    }
-    Ok(text)
+    let given = given.ok_or_else(|| {
+        CommandError::usage("no prompt was given")
+            .hint("placet run \"what to do\", or - to read it from standard input")
+    })?;
+    words::text(given, "the prompt", wiring)
 }

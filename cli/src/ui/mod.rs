@@ -2,6 +2,7 @@
 
 pub(crate) mod card;
 pub(crate) mod csv;
+pub(crate) mod explained;
 pub(crate) mod report;
 pub(crate) mod run_page;
 pub(crate) mod table;

@@ -7,7 +7,7 @@ use super::card::Look;
 use super::run_page::words;
 use super::text;
 use crate::error::CommandError;
-use crate::wire::run::{RunReport, UnsuccessfulCall};
+use crate::wire::run::{AmendedCall, PolicyChange, RunReport, UnsuccessfulCall};
 
 /// Columns of a reason: the whole of it stands in `audit show`.
 const DETAIL_COLUMNS: usize = 100;
@@ -31,6 +31,7 @@ pub(crate) fn print(
     if let Some(cap) = &report.cap {
         let _ignored = writeln!(out, "  ended on     {cap}");
     }
+    amended(&mut out, &report.amended);
     for call in report.unsuccessful.iter().chain(&report.declined) {
         not_done(&mut out, call);
     }
@@ -52,6 +53,48 @@ pub(crate) fn print(
         let _ignored = writeln!(out, "next: {} runs show {prefix}", look.program);
     }
     printer.data(&out)
+}
+
+/// What a change of the policy comes to; `prefix` is how the run is named.
+pub(crate) fn policy(change: &PolicyChange, prefix: &str, look: &Look) -> String {
+    let before = if change.before == change.policy {
+        String::from("as before")
+    } else {
+        format!("before: {}", change.before)
+    };
+    let title = format!("run {} policy {} ({before})", change.run, change.policy);
+    let mut out = look.title(&title);
+    out.push('\n');
+    let program = &look.program;
+    let _ignored = match change.pending.len() {
+        0 => Ok(()),
+        1 => writeln!(
+            out,
+            "  1 call still needs an answer: {program} runs show {prefix}"
+        ),
+        calls => writeln!(
+            out,
+            "  {calls} calls still need an answer: {program} runs show {prefix}"
+        ),
+    };
+    out
+}
+
+/// The calls to which a person gave other arguments.
+pub(super) fn amended(out: &mut String, calls: &[AmendedCall]) {
+    for AmendedCall {
+        call,
+        tool,
+        superseded_by,
+    } in calls
+    {
+        let tool = text::marked(tool);
+        let _ignored = writeln!(
+            out,
+            "  {:<12} {call} {tool}: {superseded_by} stands in its place",
+            "amended"
+        );
+    }
 }
 
 /// A call that was not done, and why.

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use placet_ledger::view::{Card, CardKind, Row};
+use placet_ledger::id::Name;
+use placet_ledger::view::{Card, Row};
 
 use super::card::{self, Look};
+use super::report;
 use super::text::{self, Letters};
 use super::timeline::{self, time};
 use crate::wire::runs::{LimitsOut, RunShow, ShownFacts};
@@ -40,7 +42,7 @@ pub(crate) fn page(
     out.push('\n');
     out.push_str(&look.title("timeline (UTC)"));
     out.push('\n');
-    out.push_str(&timeline::rows(rows));
+    out.push_str(&timeline::rows(rows, &show.events));
     for one in cards {
         out.push('\n');
         out.push_str(&card::card(one, prefix, look));
@@ -64,7 +66,15 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
         placet_ledger::policy::Attendance::Park => "waits for answers",
         placet_ledger::policy::Attendance::Nobody => "declines what would ask",
     };
-    line(out, "policy", &format!("{}, {attendance}", facts.policy));
+    let started = facts.policy_at_start;
+    let started = started.map(|policy| format!(" (started with {policy})"));
+    let started = started.unwrap_or_default();
+    line(
+        out,
+        "policy",
+        &format!("{}{started}, {attendance}", facts.policy),
+    );
+    allowed(out, facts);
     if let Some(workspace) = &facts.workspace {
         line(out, "workspace", &text::quoted(workspace, Letters::Marked));
     }
@@ -81,6 +91,7 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
     if let Some(cap) = &facts.cap {
         line(out, "ended on", cap);
     }
+    report::amended(out, &facts.amended);
     for call in facts.unsuccessful.iter().chain(&facts.declined) {
         let name = call.tool.as_deref().or(call.named.as_deref());
         let name = name.map_or_else(|| String::from("(no name)"), text::marked);
@@ -88,6 +99,25 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
         if let Some(detail) = &call.detail {
             text::block(out, detail, look.margin(Letters::Kept));
         }
+    }
+}
+
+/// The tools that run unasked, where some were added since the start.
+fn allowed(out: &mut String, facts: &ShownFacts) {
+    let names = |tools: &[Name]| {
+        let names: Vec<_> = tools
+            .iter()
+            .map(|tool| text::marked(tool.as_str()))
+            .collect();
+        names.join(", ")
+    };
+    if !facts.allowed_later.is_empty() {
+        let (all, later) = (names(&facts.allowed_tools), names(&facts.allowed_later));
+        line(
+            out,
+            "run unasked",
+            &format!("{all} (since the start: {later})"),
+        );
     }
 }
 
@@ -130,7 +160,6 @@ fn budget(facts: &ShownFacts) -> String {
 
 /// What can be done now.
 fn next(out: &mut String, facts: &ShownFacts, cards: &[Card], prefix: &str, look: &Look) {
-    let program = &look.program;
     if facts.expired {
         let _ignored = writeln!(
             out,
@@ -140,12 +169,7 @@ fn next(out: &mut String, facts: &ShownFacts, cards: &[Card], prefix: &str, look
         out.push('\n');
         out.push_str(&card::answers(prefix, set, &card::approvals(cards), look));
     }
-    if cards.iter().any(|card| card.kind == CardKind::InDoubt) {
-        let _ignored = writeln!(
-            out,
-            "\nlook at what the call in doubt would have changed\n  \
-             {program} runs resume {prefix}    (the tool looks again)\n  \
-             {program} runs cancel {prefix} --note \"why\""
-        );
+    for one in cards {
+        out.push_str(&card::words(one, prefix, look));
     }
 }

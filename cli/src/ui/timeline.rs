@@ -1,4 +1,4 @@
-//! The timeline of a run: a line for each record, from facts alone.
+//! The timeline of a run: a line for each record, and the beginning of what was said with it.
 
 use placet_ledger::approval::Actor;
 use placet_ledger::time::Timestamp;
@@ -6,6 +6,10 @@ use placet_ledger::view::Row;
 
 use super::table::table;
 use super::text;
+use crate::wire::runs::EventRow;
+
+/// Columns of what somebody said that the timeline shows; --json has all of it.
+const SAID_COLUMNS: usize = 60;
 
 /// A time as people read it: UTC, to the second.
 pub(crate) fn time(at: Timestamp) -> String {
@@ -27,16 +31,21 @@ pub(crate) fn actor(actor: &Actor) -> String {
     }
 }
 
-/// The rows of one run.
-pub(crate) fn rows(rows: &[Row]) -> String {
+/// The rows of one run; `events` say what was said with each.
+pub(crate) fn rows(rows: &[Row], events: &[EventRow]) -> String {
     let lines: Vec<Vec<String>> = rows
         .iter()
-        .map(|row| {
+        .zip(events)
+        .map(|(row, event)| {
+            let said = event.said.as_deref().map(|said| {
+                let said = text::excerpt(said, SAID_COLUMNS);
+                format!(": {said}")
+            });
             vec![
                 format!("{:>4}", row.version.get()),
                 time(row.at),
                 actor(&row.actor),
-                text::inline(&row.summary),
+                text::inline(&row.summary) + &said.unwrap_or_default(),
             ]
         })
         .collect();

@@ -43,6 +43,8 @@ pub(crate) struct CardOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     quorum: Option<QuorumOut>,
     path: [RunId; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    supersedes: Option<CallId>,
     containment: Containment,
     #[serde(skip_serializing_if = "Option::is_none")]
     depends_on: Option<CallId>,
@@ -101,6 +103,7 @@ impl CardOut {
                 have: quorum.have,
             }),
             path: [card.run],
+            supersedes: card.supersedes,
             containment: card.containment,
             depends_on: card.depends_on,
             amended_before: card.amended_before,

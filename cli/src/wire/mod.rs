@@ -2,6 +2,7 @@
 
 pub(crate) mod approval;
 pub(crate) mod log;
+pub(crate) mod policy;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod tools;

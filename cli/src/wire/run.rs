@@ -7,6 +7,8 @@ use placet_ledger::budget::{Cap, Tokens};
 use placet_ledger::content::Contents;
 use placet_ledger::digest::Digest;
 use placet_ledger::event::{Outcome, RefusalKind, Settlement};
+use placet_ledger::id::RunId;
+use placet_ledger::policy::ApprovalPolicy;
 use placet_ledger::run::{Call, Close, Phase, RunState, Status, Turn};
 use serde::Serialize;
 
@@ -31,6 +33,9 @@ pub(crate) struct RunReport {
     pub(crate) cap: Option<String>,
     /// The calls that wait for people.
     pub(crate) pending: Vec<PendingCall>,
+    /// The calls to which a person gave other arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) amended: Vec<AmendedCall>,
     /// The calls that were refused or turned down.
     pub(crate) declined: Vec<UnsuccessfulCall>,
     /// Of a cancelled run, what became of each call of its last reply.
@@ -68,6 +73,30 @@ pub(crate) struct PendingCall {
     /// The request digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request: Option<String>,
+}
+
+/// A call to which a person gave other arguments.
+#[derive(Debug, Serialize)]
+pub(crate) struct AmendedCall {
+    /// The call.
+    pub(crate) call: String,
+    /// The tool.
+    pub(crate) tool: String,
+    /// The call that stands in its place.
+    pub(crate) superseded_by: String,
+}
+
+/// A live policy that was changed.
+#[derive(Debug, Serialize)]
+pub(crate) struct PolicyChange {
+    /// The run.
+    pub(crate) run: RunId,
+    /// The policy now.
+    pub(crate) policy: ApprovalPolicy,
+    /// The policy before.
+    pub(crate) before: ApprovalPolicy,
+    /// The calls that still wait for people.
+    pub(crate) pending: Vec<PendingCall>,
 }
 
 /// A call that did not do what was wanted.
@@ -127,7 +156,8 @@ pub(crate) const fn state_word(status: Status) -> &'static str {
     }
 }
 
-const fn refusal_word(kind: RefusalKind) -> &'static str {
+/// The word for a refusal.
+pub(crate) const fn refusal_word(kind: RefusalKind) -> &'static str {
     match kind {
         RefusalKind::UnknownTool => "unknown_tool",
         RefusalKind::HiddenHalf => "hidden_half",
@@ -194,10 +224,8 @@ impl RunReport {
             text,
             error: error.map(str::to_owned),
             cap: cap(state),
-            pending: state
-                .batch()
-                .filter_map(|call| pending(state, call))
-                .collect(),
+            pending: pending_calls(state),
+            amended: amended(state),
             declined,
             left: left(state),
             unsuccessful,
@@ -210,6 +238,23 @@ impl RunReport {
             },
         }
     }
+}
+
+/// The calls that wait for people.
+pub(crate) fn pending_calls(state: &RunState) -> Vec<PendingCall> {
+    let calls = state.batch().filter_map(|call| pending(state, call));
+    calls.collect()
+}
+
+fn amended(state: &RunState) -> Vec<AmendedCall> {
+    let amended = |call: &Call| {
+        Some(AmendedCall {
+            call: call.id().to_string(),
+            tool: call.tool().map(ToString::to_string).unwrap_or_default(),
+            superseded_by: call.superseded_by()?.to_string(),
+        })
+    };
+    state.calls().filter_map(amended).collect()
 }
 
 /// What became of each call of a cancelled run's last reply.

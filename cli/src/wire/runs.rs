@@ -11,7 +11,7 @@ use placet_ledger::view::{Quarantine, Row, RunEntry};
 use serde::Serialize;
 
 use super::approval::CardOut;
-use super::run::{RunReport, UnsuccessfulCall, UsageReport, state_word};
+use super::run::{AmendedCall, RunReport, UnsuccessfulCall, UsageReport, state_word};
 
 /// What `runs list` says.
 #[derive(Debug, Serialize)]
@@ -109,7 +109,7 @@ impl RunItem {
 
 /// How many calls wait for people.
 fn waiting(state: &RunState) -> usize {
-    let waits = |phase| matches!(phase, Phase::Pending | Phase::InDoubt);
+    let waits = |phase| matches!(phase, Phase::Pending | Phase::Asked | Phase::InDoubt);
     let ended = state.outcome().is_some();
     state
         .batch()
@@ -150,8 +150,17 @@ pub(crate) struct ShownFacts {
     pub(crate) agent: Name,
     /// Its model.
     pub(crate) model: Name,
-    /// Its policy.
+    /// Its policy now.
     pub(crate) policy: ApprovalPolicy,
+    /// The policy that it was started with, where that was another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policy_at_start: Option<ApprovalPolicy>,
+    /// The tools that run unasked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) allowed_tools: Vec<Name>,
+    /// Those of them that were added since the start.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) allowed_later: Vec<Name>,
     /// Who is there.
     pub(crate) attendance: Attendance,
     /// When it began.
@@ -181,6 +190,9 @@ pub(crate) struct ShownFacts {
     pub(crate) expired: bool,
     /// The cards.
     pub(crate) pending: Vec<CardOut>,
+    /// The calls to which a person gave other arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) amended: Vec<AmendedCall>,
     /// What was refused or turned down.
     pub(crate) declined: Vec<UnsuccessfulCall>,
     /// What was executed and did not succeed.
@@ -235,11 +247,14 @@ pub(crate) struct EventRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<CallId>,
     summary: String,
+    /// What was said with it, by a person or in a question to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) said: Option<String>,
 }
 
 impl EventRow {
     /// The shape of a row; `actor` is the word for who caused it.
-    pub(crate) fn of(row: &Row, actor: String) -> Self {
+    pub(crate) fn of(row: &Row, actor: String, said: Option<String>) -> Self {
         Self {
             position: row.position,
             version: row.version,
@@ -250,6 +265,7 @@ impl EventRow {
             cause: row.cause,
             call: row.call,
             summary: row.summary.clone(),
+            said,
         }
     }
 }
@@ -271,10 +287,15 @@ impl ShownFacts {
             let value: serde_json::Value = serde_json::from_str(&json).ok()?;
             value.get("path")?.as_str().map(str::to_owned)
         });
+        let (start, allowed) = (state.started(), state.allowlist());
+        let later = |tool: &&Name| !start.tool_allowlist.contains(tool);
         Self {
-            agent: state.started().agent.clone(),
-            model: state.started().model.clone(),
+            agent: start.agent.clone(),
+            model: start.model.clone(),
             policy: state.policy(),
+            policy_at_start: Some(start.policy).filter(|policy| *policy != state.policy()),
+            allowed_tools: allowed.iter().cloned().collect(),
+            allowed_later: allowed.iter().filter(later).cloned().collect(),
             attendance: state.attendance(),
             started_at: state.started_at(),
             updated_at: state.head().at,
@@ -286,6 +307,7 @@ impl ShownFacts {
             set: state.set_code(),
             expired: is_expired(state, now),
             pending,
+            amended: report.amended,
             declined: report.declined,
             unsuccessful: report.unsuccessful,
             usage: report.usage,

@@ -3,6 +3,7 @@
 mod driving;
 mod ending;
 mod equip;
+mod explain;
 mod people;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ use crate::tool::registry::{Registry, Scope, ScopeError};
 use crate::tool::retrieve::Results;
 use driving::Driven;
 
+pub use explain::{Explained, Setup, explain};
+
 /// Why the engine did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -51,6 +54,14 @@ pub enum EngineError {
     /// A tool that a run may not have.
     #[error("the run does not have the tool {0}")]
     NoSuchTool(String),
+    /// A name that no tool has.
+    #[error("there is no tool {name:?}")]
+    UnknownTool {
+        /// The name.
+        name: String,
+        /// The known name that is most like it.
+        nearest: Option<String>,
+    },
     /// A tool is no longer what it was when the run started.
     #[error("the tool {0} has changed or gone since the run was started")]
     ToolChanged(Name),

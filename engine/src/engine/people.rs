@@ -9,8 +9,9 @@ use placet_ledger::id::{CallId, Name, RunId};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::run::{Caller, Command, Rejection, RunState};
 
+use super::explain::no_proposal;
 use super::{Engine, EngineError};
-use crate::effects::{Act, propose};
+use crate::effects::propose;
 use crate::tool::registry::Lookup;
 
 /// One text by its name; none where there is nothing to say.
@@ -43,14 +44,12 @@ impl Engine {
         let Lookup::Tool(found) = registry.visible(name) else {
             return Err(EngineError::NoSuchTool(name.to_owned()));
         };
-        let Act { command, texts } = propose(call, found, arguments).await;
-        let Command::Propose(proposal) = command else {
-            let detail = texts.get("detail").map(|text| &text.bytes[..]);
-            let detail = String::from_utf8_lossy(detail.unwrap_or_default());
-            return Err(EngineError::NoProposal(detail.into_owned()));
+        let act = propose(call, found, arguments).await;
+        let Command::Propose(proposal) = &act.command else {
+            return Err(no_proposal(&act));
         };
-        let command = Command::Amend(proposal);
-        let recorded = self.ledger.act(run, caller, command, texts).await?;
+        let command = Command::Amend(proposal.clone());
+        let recorded = self.ledger.act(run, caller, command, act.texts).await?;
         let amended = recorded.iter().find_map(|record| match record.event() {
             Event::CallProposed(event) => Some(event.call),
             _ => None,

@@ -40,6 +40,7 @@ fn rule(text: &str) -> Option<Name> {
 }
 
 /// One layer of the gate.
+#[derive(Debug)]
 pub struct Layer {
     /// Its name.
     pub name: &'static str,

@@ -96,6 +96,9 @@ pub struct Card {
     pub quorum: Option<Quorum>,
     /// How what it runs is shut in.
     pub containment: Containment,
+    /// The call in whose place it stands, since a person gave that one other arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<CallId>,
     /// The nearest earlier open call of the batch with the same target, which makes this one stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depends_on: Option<CallId>,
@@ -155,6 +158,7 @@ impl Card {
             expires_at: call.expires_at(),
             quorum: requested.map(|asked| quorum(asked.quorum, kind)),
             containment: proposed.containment,
+            supersedes: call.supersedes(),
             depends_on: reader.depends_on(state, call, &places),
             amended_before: amended_before(state, call),
             denied_before: reader.denied_before(state, call, path),

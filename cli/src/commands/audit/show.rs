@@ -92,15 +92,13 @@ async fn checks(reading: &Reading, recorded: &Recorded) -> Result<Vec<Check>, Co
     if let Event::CallProposed(_) = event {
         computed("proposal", proposal(envelope));
     }
-    if let Event::ApprovalRequested(_) = event {
+    if is_request(event) {
         computed("request", Some(envelope.digest()));
     }
     let about = About::of(event);
     let mut names = about.proposal;
     if let Some(named) = about.request {
-        let asked = newest(&before, event.call(), |event| {
-            matches!(event, Event::ApprovalRequested(_))
-        });
+        let asked = newest(&before, event.call(), is_request);
         checks.push(check("request", named, asked.map(Envelope::digest)));
         names = asked.and_then(|asked| About::of(asked.event()).proposal);
     }
@@ -111,6 +109,14 @@ async fn checks(reading: &Reading, recorded: &Recorded) -> Result<Vec<Check>, Co
         checks.push(check("proposal", named, proposed.and_then(proposal)));
     }
     Ok(checks)
+}
+
+/// Whether a person's word names the digest of this record.
+const fn is_request(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ApprovalRequested(_) | Event::QuestionAsked(_) | Event::ExecutionInDoubt(_)
+    )
 }
 
 fn check(what: &'static str, recorded: Digest, computed: Option<Digest>) -> Check {

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use super::verdicts::{self, Next, rejected};
 use crate::commands::run::Attend;
 use crate::commands::runs::find;
-use crate::error::{CommandError, Kind};
+use crate::commands::words;
+use crate::error::CommandError;
 use crate::exit::ExitStatus;
-use crate::io::up_to;
 use crate::wiring::Wiring;
 
 /// The most bytes a file of answers may have: 64 calls with long notes.
@@ -78,24 +78,7 @@ pub(crate) fn run(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
 }
 
 fn read(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<AnswerFile, CommandError> {
-    let bytes = if args.file.as_os_str() == "-" {
-        wiring.printer.io().stdin_up_to(ANSWER_BYTES_MAX)?
-    } else {
-        let path = wiring.printer.io().path(&args.file);
-        let cannot = |error| {
-            let what = format!("cannot read the answers in {}: {error}", path.display());
-            CommandError::new(Kind::NotFound, what)
-        };
-        up_to(
-            std::fs::File::open(&path).map_err(cannot)?,
-            ANSWER_BYTES_MAX,
-        )?
-    };
-    let bytes = bytes.ok_or_else(|| {
-        CommandError::usage(format!(
-            "the answers have more than {ANSWER_BYTES_MAX} bytes"
-        ))
-    })?;
+    let bytes = words::bytes(&args.file, "the answers", ANSWER_BYTES_MAX, wiring)?;
     let form = "the file of answers does not have the form {\"answers\":[{\"call\":\"c1\",\"approve\":true},..]}";
     serde_json::from_slice(&bytes).map_err(|error| CommandError::usage(format!("{form}: {error}")))
 }

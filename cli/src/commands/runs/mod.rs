@@ -1,12 +1,19 @@
 //! `placet runs`: look at runs, answer what they ask, go on with them.
 
+mod amend;
 mod answer;
 mod approve;
 mod cancel;
 mod list;
+mod policy;
+mod prompt;
 mod reject;
 mod replay;
+mod reply;
 mod resume;
+mod revoke;
+mod said;
+mod settle;
 mod show;
 mod verdicts;
 
@@ -31,6 +38,12 @@ pub(crate) enum RunsVerb {
     Approve(approve::ApproveArgs),
     Reject(reject::RejectArgs),
     Answer(answer::AnswerArgs),
+    Reply(reply::ReplyArgs),
+    Amend(amend::AmendArgs),
+    Settle(settle::SettleArgs),
+    Revoke(revoke::RevokeArgs),
+    Prompt(prompt::PromptArgs),
+    Policy(policy::PolicyArgs),
     Resume(resume::ResumeArgs),
     Cancel(cancel::CancelArgs),
     Replay(replay::ReplayArgs),
@@ -47,6 +60,12 @@ pub(crate) fn dispatch(
         RunsVerb::Approve(args) => approve::run(&args, wiring),
         RunsVerb::Reject(args) => reject::run(&args, wiring),
         RunsVerb::Answer(args) => answer::run(&args, wiring),
+        RunsVerb::Reply(args) => reply::run(args, wiring),
+        RunsVerb::Amend(args) => amend::run(&args, wiring),
+        RunsVerb::Settle(args) => settle::run(args, wiring),
+        RunsVerb::Revoke(args) => revoke::run(args, wiring),
+        RunsVerb::Prompt(args) => prompt::run(args, wiring),
+        RunsVerb::Policy(args) => policy::run(args, wiring),
         RunsVerb::Resume(args) => resume::run(args, wiring),
         RunsVerb::Cancel(args) => cancel::run(args, wiring),
         RunsVerb::Replay(args) => replay::run(&args, wiring),
@@ -59,6 +78,14 @@ pub(crate) fn find(wiring: &Wiring<'_>, open: &Open, prefix: &str) -> Result<Run
         .block_on(run_list(&**open.ledger.store()))
         .map_err(reading::damaged)?;
     Ok(runs.find(prefix)?.run())
+}
+
+/// How a run is named in commands.
+pub(crate) fn prefix(wiring: &Wiring<'_>, open: &Open, run: RunId) -> Result<String, CommandError> {
+    let runs = wiring
+        .block_on(run_list(&**open.ledger.store()))
+        .map_err(reading::damaged)?;
+    Ok(runs.shortest_prefix(run))
 }
 
 /// Drives a run on and says what came of it.
@@ -91,10 +118,7 @@ pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result
     let prefix = if report.pending.is_empty() {
         report.run.clone()
     } else {
-        let runs = wiring
-            .block_on(run_list(&**open.ledger.store()))
-            .map_err(reading::damaged)?;
-        runs.shortest_prefix(run)
+        prefix(wiring, open, run)?
     };
     let look = reading::look(wiring);
     crate::ui::report::print(&mut wiring.printer, &report, &prefix, &look)

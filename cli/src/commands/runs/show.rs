@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use placet_ledger::content::Contents;
+use placet_ledger::content::{Blob, Contents};
+use placet_ledger::envelope::Recorded;
+use placet_ledger::event::Event;
 use placet_ledger::run::{RunState, Turn};
 use placet_ledger::view::{Card, RunEntry, row};
 
@@ -33,7 +35,7 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
     let look = reading::look(wiring);
     let records = wiring.block_on(reading.stream(entry.run().stream()))?;
     let rows: Vec<_> = records.iter().map(row).collect();
-    let contents = wiring.block_on(contents(&reading, entry));
+    let contents = wiring.block_on(contents(&reading, entry, &records));
     let cards = entry
         .state()
         .map_or_else(Vec::new, |state| cards(state, &contents));
@@ -55,7 +57,11 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
         quarantine: entry.quarantine().map(QuarantineOut::from),
         events: rows
             .iter()
-            .map(|row| EventRow::of(row, timeline::actor(&row.actor)))
+            .zip(&records)
+            .map(|(row, record)| {
+                let said = said(record).and_then(|blob| contents.text(&blob.commitment));
+                EventRow::of(row, timeline::actor(&row.actor), said.map(str::to_owned))
+            })
             .collect(),
     };
     if wiring.printer.json() {
@@ -78,8 +84,22 @@ fn cards(state: &RunState, contents: &Contents) -> Vec<Card> {
         .collect()
 }
 
+/// What a person said with a record, or a question that was put to one.
+fn said(record: &Recorded) -> Option<&Blob> {
+    let role = match record.envelope.event() {
+        Event::PromptAdded(_) | Event::QuestionAsked(_) | Event::QuestionAnswered(_) => "text",
+        Event::PolicyChanged(_) => "reason",
+        Event::ApprovalDenied(_)
+        | Event::ApprovalRevoked(_)
+        | Event::ExecutionSettled(_)
+        | Event::RunCancelRequested(_) => "note",
+        _ => return None,
+    };
+    record.envelope.blobs().get(role)
+}
+
 /// What the page shows of a run's contents.
-async fn contents(reading: &Reading, entry: &RunEntry) -> Contents {
+async fn contents(reading: &Reading, entry: &RunEntry, records: &[Recorded]) -> Contents {
     let Some(state) = entry.state() else {
         return Contents::default();
     };
@@ -95,7 +115,8 @@ async fn contents(reading: &Reading, entry: &RunEntry) -> Contents {
         .flatten()
         .chain(last)
         .chain(failure)
-        .chain(notes);
+        .chain(notes)
+        .chain(records.iter().filter_map(said));
     let mut wanted: BTreeSet<_> = texts.map(|blob| blob.commitment).collect();
     wanted.extend(state.batch().flat_map(|call| Card::needs(state, call)));
     reading.contents(entry.run().stream(), &wanted).await

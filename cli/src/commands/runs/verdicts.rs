@@ -11,7 +11,7 @@ use placet_ledger::id::{AnswerId, CallId, RunId};
 use placet_ledger::run::{Rejection, RunState};
 
 use crate::commands::run::Attend;
-use crate::commands::runs::{drive, report};
+use crate::commands::runs::said;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::wiring::{Open, Wiring};
@@ -27,7 +27,7 @@ pub(crate) struct Verdicts {
     pub(crate) set: Option<String>,
 }
 
-/// What happens once the answer is recorded.
+/// What happens once something is recorded.
 #[derive(Clone, Copy)]
 pub(crate) struct Next {
     /// Whether the run is driven on.
@@ -46,24 +46,10 @@ pub(crate) fn answer(
     cover: impl FnOnce(&RunState) -> Result<AnswerSet, CommandError>,
     next: Next,
 ) -> Result<ExitStatus, CommandError> {
-    let caller = wiring.caller()?;
-    wiring.block_on(open.ledger.expire(run))?;
-    let set = match wiring.block_on(open.ledger.look(run, |state, _| cover(state)))? {
-        Ok(set) => set,
-        Err(error) => {
-            wiring.block_on(open.ledger.note_refused(run, &caller));
-            return Err(error);
-        }
-    };
-    wiring.block_on(open.engine.answer(run, &caller, set))?;
-    if next.resume {
-        let driven = drive(wiring, open, run, SegmentReason::Answered, next.attend);
-        return driven.map_err(|error| {
-            error.hint("the answer is recorded; placet runs resume RUN goes on with it")
-        });
-    }
-    report(wiring, open, run)?;
-    Ok(ExitStatus::Done)
+    said::record(wiring, open, run, cover, async |set, caller| {
+        Ok(open.engine.answer(run, caller, set).await?)
+    })?;
+    said::go_on(wiring, open, run, SegmentReason::Answered, next)
 }
 
 /// The set that these verdicts make of what is pending now.

@@ -53,6 +53,7 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
 fn page(tool: &ToolOut, registered: &Registered, margin: text::Margin) -> String {
     let halves = match registered.execute_name() {
         Some(_) => "pair: proposes, and is executed once it is allowed",
+        None if registered.is_question() => "question: goes to a person, and does nothing else",
         None => "plain: runs at once",
     };
     let mut out = String::new();

@@ -74,16 +74,18 @@ pub(crate) fn card(card: &Card, prefix: &str, look: &Look) -> String {
     out.push('\n');
     facts(&mut out, card, look);
     warnings(&mut out, card, look);
-    match &card.arguments {
-        Some(arguments_) => arguments(&mut out, "what would run", arguments_, look),
-        None => line(&mut out, "what would run", "cannot be read"),
-    }
-    if let Some(given) = &card.arguments_given {
-        arguments(&mut out, "arguments as given", given, look);
+    let asks = card.kind == CardKind::Question;
+    if !asks {
+        would_run(&mut out, card, look);
     }
     if let Some(message) = &card.message {
-        line(&mut out, "message", "");
-        text::block(&mut out, message, look.margin(Letters::Marked));
+        let (name, letters) = if asks {
+            ("question", Letters::Kept)
+        } else {
+            ("message", Letters::Marked)
+        };
+        line(&mut out, name, "");
+        text::block(&mut out, message, look.margin(letters));
     }
     if let Some(preview) = &card.preview {
         line(&mut out, "diff", "");
@@ -93,6 +95,33 @@ pub(crate) fn card(card: &Card, prefix: &str, look: &Look) -> String {
         line(&mut out, "request", &request.to_string());
     }
     out
+}
+
+fn would_run(out: &mut String, card: &Card, look: &Look) {
+    match &card.arguments {
+        Some(shown) => arguments(out, "what would run", shown, look),
+        None => line(out, "what would run", "cannot be read"),
+    }
+    if let Some(given) = &card.arguments_given {
+        arguments(out, "arguments as given", given, look);
+    }
+}
+
+/// The command lines by which a person says what the card asks, where no approval answers it.
+pub(crate) fn words(card: &Card, prefix: &str, look: &Look) -> String {
+    let (program, call) = (&look.program, card.call);
+    match card.kind {
+        CardKind::Question if !is_expired(card, look) => format!(
+            "\n{call} asks you\n  \
+             {program} runs reply {prefix} {call} \"your reply\"\n"
+        ),
+        CardKind::InDoubt => format!(
+            "\n{call} is in doubt: look at what it would have changed, then say what became of it\n  \
+             {program} runs settle {prefix} {call} --as done --note \"how you know\"\n  \
+             {program} runs settle {prefix} {call} --as not-done --note \"how you know\"\n"
+        ),
+        CardKind::Approval | CardKind::Question => String::new(),
+    }
 }
 
 /// The command lines that answer all that is pending in a run, which are `calls`.
@@ -143,7 +172,9 @@ fn facts(out: &mut String, card: &Card, look: &Look) {
             .unwrap_or_default();
         line(out, "tier", &format!("{tier}{rule}"));
     }
-    line(out, "containment", containment(card.containment));
+    if card.kind != CardKind::Question {
+        line(out, "containment", containment(card.containment));
+    }
     let asks = card.kind != CardKind::InDoubt;
     if let Some(expires) = card.expires_at.filter(|_| asks) {
         let left = if look.now >= expires {
@@ -160,6 +191,10 @@ fn facts(out: &mut String, card: &Card, look: &Look) {
 }
 
 fn warnings(out: &mut String, card: &Card, look: &Look) {
+    if let Some(old) = card.supersedes {
+        let value = format!("{old}, to which a person gave these arguments");
+        line(out, "in place of", &value);
+    }
     if let Some(earlier) = card.depends_on {
         let value = format!("{earlier} is about the same place: once it ran, this one is stale");
         line(out, "depends on", &value);

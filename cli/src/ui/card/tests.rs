@@ -35,6 +35,7 @@ fn sample() -> Card {
         expires_at: Some("2026-12-01T10:30:00.000000Z".parse().unwrap()),
         quorum: Some(Quorum { need: 1, have: 0 }),
         containment: Containment::InProcess,
+        supersedes: None,
         depends_on: None,
         amended_before: None,
         denied_before: Vec::new(),

@@ -1,0 +1,110 @@
+//! `placet policy explain`: what would become of a call, and which layer of the gate decides.
+
+use std::sync::Arc;
+
+use clap::Args;
+use placet_engine::engine::{EngineError, Explained, Outfit, Setup, explain};
+use placet_engine::tool::registry::Scope;
+use placet_engine::tool::retrieve::NoResults;
+
+use crate::commands::run::{Attend, attendance};
+use crate::commands::runs::find;
+use crate::commands::start::GateArgs;
+use crate::commands::words;
+use crate::error::CommandError;
+use crate::exit::ExitStatus;
+use crate::reading;
+use crate::ui::explained;
+use crate::wire::policy::ExplainedOut;
+use crate::wiring::Wiring;
+
+/// Say what would become of a call: what each layer of the gate says, and which one decides
+///
+/// Without --run: as the first call of a run that is started here. The tool looks at what it would
+/// change, and changes nothing. Exit 0 whatever the verdict.
+///
+/// Example: placet policy explain rm '{"path":"old.log"}' --auto-approve-tools rm
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// As if this run made the call now, by the first digits of its id
+    #[arg(long, value_name = "R", conflicts_with_all = ["GateArgs", "park", "attend"])]
+    run: Option<String>,
+
+    /// The tool
+    tool: String,
+
+    /// The arguments of the call, as JSON; - reads standard input
+    #[arg(value_name = "ARGS")]
+    arguments: String,
+
+    #[command(flatten)]
+    gated: GateArgs,
+
+    /// As with nobody to ask now, and somebody later
+    #[arg(long)]
+    park: bool,
+
+    /// Whether somebody at the terminal is asked
+    #[arg(long, value_enum, default_value_t = Attend::Auto, value_name = "WHEN")]
+    attend: Attend,
+}
+
+/// Explains a call.
+pub(crate) fn run(args: ExplainArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+    let arguments = words::text(args.arguments.clone(), "the text of the arguments", wiring)?;
+    let explained = match &args.run {
+        Some(prefix) => {
+            let open = wiring.open()?;
+            let run = find(wiring, &open, prefix)?;
+            let explained = open.engine.explain(run, &args.tool, arguments.as_bytes());
+            wiring.block_on(explained)
+        }
+        None => of_new_run(&args, &arguments, wiring)?,
+    };
+    let explained = explained.map_err(|error| unexplained(error, &args.tool))?;
+    if wiring.printer.json() {
+        wiring.printer.value(&ExplainedOut::of(&explained))?;
+    } else {
+        let page = explained::page(&explained, &reading::look(wiring));
+        wiring.printer.data(&page)?;
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// What would become of it in a run that is started now.
+fn of_new_run(
+    args: &ExplainArgs,
+    arguments: &str,
+    wiring: &mut Wiring<'_>,
+) -> Result<Result<Explained, EngineError>, CommandError> {
+    let gated = args.gated.resolve(wiring)?;
+    let outfit = wiring.outfit()?;
+    let (_, registry) = outfit
+        .tools(&gated.workspace, Arc::new(NoResults))
+        .map_err(EngineError::from)?;
+    let scope = |tools: Option<&[String]>, denied: &[String]| {
+        Scope::new(&registry, tools, denied).map_err(EngineError::from)
+    };
+    let allowed = scope(Some(&args.gated.auto_approve_tools), &[])?;
+    let allowed = allowed.available().iter().map(|tool| tool.name.clone());
+    let setup = Setup {
+        scope: scope(args.gated.tools.as_deref(), &gated.denied)?,
+        allowlist: allowed.collect(),
+        policy: gated.policy,
+        attendance: attendance(args.park, args.attend),
+    };
+    let explained = explain(&registry, &setup, &args.tool, arguments.as_bytes());
+    Ok(wiring.block_on(explained))
+}
+
+/// Arguments of which the tool makes no proposal are a wrong input: no layer sees such a call.
+fn unexplained(error: EngineError, tool: &str) -> CommandError {
+    match error {
+        error @ EngineError::NoProposal(_) => CommandError::usage(error)
+            .hint("such a call is turned down before the gate")
+            .hint(format!(
+                "placet tools show {tool} prints what the tool takes"
+            )),
+        error => error.into(),
+    }
+}

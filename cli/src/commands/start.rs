@@ -1,0 +1,103 @@
+//! What a run is started with, as far as its gate looks at it: options, agent, workspace.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use placet_ledger::id::Name;
+use placet_ledger::policy::{ApprovalPolicy, PolicyError};
+
+use crate::config::{self, Agent};
+use crate::error::{CommandError, Kind};
+use crate::wiring::Wiring;
+
+/// What the gate of a new run looks at.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct GateArgs {
+    /// An agent from the config
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+
+    /// The folder to work in [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+
+    /// Up to which tier gated calls run unasked: false, read-only, low-risk, high-risk or true
+    #[arg(long, value_name = "TIER", value_parser = policy)]
+    pub(crate) approval_policy: Option<ApprovalPolicy>,
+
+    /// Tools that run unasked in this run
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) auto_approve_tools: Vec<String>,
+
+    /// The tools that the run has [default: all]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) tools: Option<Vec<String>>,
+
+    /// Tools that the run does not have; wins over --tools
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) deny_tools: Vec<String>,
+}
+
+/// The same, with what the config says.
+pub(crate) struct Gated {
+    /// The agent's name.
+    pub(crate) name: Name,
+    /// The agent.
+    pub(crate) agent: Agent,
+    /// The folder to work in.
+    pub(crate) workspace: PathBuf,
+    /// The tools that the run does not have, by whatever list.
+    pub(crate) denied: Vec<String>,
+    /// The policy.
+    pub(crate) policy: ApprovalPolicy,
+}
+
+impl GateArgs {
+    /// Looks up what was named.
+    pub(crate) fn resolve(&self, wiring: &mut Wiring<'_>) -> Result<Gated, CommandError> {
+        let (name, agent) = agent(self.agent.as_deref(), wiring)?;
+        let folder = self.workspace.clone().unwrap_or_default();
+        let workspace = wiring.printer.io().path(&folder);
+        if !workspace.is_dir() {
+            let what = format!("there is no folder {} to work in", workspace.display());
+            let error = CommandError::new(Kind::NotFound, what);
+            return Err(error.hint("--workspace DIR names another"));
+        }
+        let mut denied = self.deny_tools.clone();
+        denied.extend(agent.denied_tools.iter().cloned());
+        denied.extend(config::workspace(&workspace)?.denied_tools);
+        let configured = agent.approval_policy.map(|policy| policy.0);
+        let policy = self.approval_policy.or(configured);
+        Ok(Gated {
+            name,
+            agent,
+            workspace,
+            denied,
+            policy: policy.unwrap_or(ApprovalPolicy::False),
+        })
+    }
+}
+
+/// A policy by its word.
+pub(crate) fn policy(text: &str) -> Result<ApprovalPolicy, String> {
+    text.parse().map_err(|error: PolicyError| error.to_string())
+}
+
+fn agent(named: Option<&str>, wiring: &Wiring<'_>) -> Result<(Name, Agent), CommandError> {
+    let text = named.unwrap_or("default");
+    let name: Name = text.parse().map_err(CommandError::usage)?;
+    match (wiring.config.agents.get(text), named) {
+        (Some(agent), _) => Ok((name, agent.clone())),
+        (None, None) => Ok((name, Agent::default())),
+        (None, Some(_)) => {
+            let known: Vec<_> = wiring.config.agents.keys().map(String::as_str).collect();
+            let known = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            };
+            let what = format!("no agent {name} in the config");
+            Err(CommandError::new(Kind::NotFound, what).hint(format!("known agents: {known}")))
+        }
+    }
+}

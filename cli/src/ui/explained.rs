@@ -1,0 +1,57 @@
+//! What would become of a call: a line for each layer of the gate, and a mark on the one that
+//! decides.
+
+use placet_engine::engine::Explained;
+use placet_ledger::approval::By;
+use placet_ledger::judge::Verdict;
+
+use super::card::Look;
+use super::table::table;
+use super::text;
+use crate::wire::run::refusal_word;
+
+/// The page.
+pub(crate) fn page(explained: &Explained, look: &Look) -> String {
+    let tool = text::marked(explained.tool.as_str());
+    let mut out = look.title(&format!("{tool}: {}", says(&explained.verdict)));
+    out.push('\n');
+    let decides = explained.decided_by();
+    let rows: Vec<_> = explained
+        .layers
+        .iter()
+        .map(|(layer, verdict)| {
+            let decides = decides.is_some_and(|one| one.name == layer.name);
+            vec![
+                String::from(if decides { ">" } else { " " }),
+                layer.name.to_owned(),
+                verdict.as_ref().map_or_else(|| String::from("-"), says),
+            ]
+        })
+        .collect();
+    out.push_str(&table(&[], &rows));
+    out
+}
+
+/// A verdict in words.
+fn says(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Approve { by, tier } => format!("approve ({tier}), by {}", whose(by)),
+        Verdict::Ask { rule, tier, .. } => {
+            format!("ask a person ({tier}), by {}", text::marked(rule.as_str()))
+        }
+        Verdict::Question => String::from("put the question to a person"),
+        Verdict::Decline { kind, of } => {
+            let of = of.map(|of| format!(" {of}")).unwrap_or_default();
+            format!("decline, {}{of}", refusal_word(*kind).replace('_', " "))
+        }
+    }
+}
+
+fn whose(by: &By) -> String {
+    match by {
+        By::Policy { rule } => text::marked(rule.as_str()),
+        By::List { tool } => format!("list entry {}", text::marked(tool.as_str())),
+        By::Person { principal, .. } => text::marked(principal.as_str()),
+        By::Tool => String::from("the tool"),
+    }
+}

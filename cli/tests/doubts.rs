@@ -1,0 +1,207 @@
+//! `runs settle`, and what `runs cancel` says of each call: executions that were cut off.
+
+use std::sync::Arc;
+
+use placet_engine::clock::SystemClock;
+use placet_engine::ids::LiveStamps;
+use placet_engine::policy::Gate;
+use placet_ledger::content::{Text, Texts};
+use placet_ledger::event::SegmentReason;
+use placet_ledger::id::{CallId, HostId, RunId};
+use placet_ledger::ledger::Ledger;
+use placet_ledger::owner::Parts;
+use placet_ledger::policy::Attendance;
+use placet_ledger::run::{Caller, Command, Ended, Ending};
+use placet_ledger::store::EventStore;
+use placet_ledger::store::sled::SledStore;
+
+use crate::support::World;
+
+/// An agent that proposes four changes at once.
+const FOUR: &str = r#"
+[[turn]]
+usage = { input = 10, output = 10 }
+calls = [
+  { id = "p1", tool = "write_file", args = { path = "a.txt", content = "a\n" } },
+  { id = "p2", tool = "write_file", args = { path = "b.txt", content = "b\n" } },
+  { id = "p3", tool = "rm", args = { path = "old.log" } },
+  { id = "p4", tool = "rm", args = { path = "notes.txt" } },
+]
+
+[[turn]]
+text = "Done."
+usage = { input = 10, output = 10 }
+"#;
+
+/// What a driver leaves of a call.
+enum Left {
+    Succeeded,
+    Interrupted,
+    InDoubt,
+    Executing,
+}
+
+/// A run whose calls are approved, and whose driver vanished after it left these as they are.
+fn cut_off(left: &[Left]) -> World {
+    let mut world = World::with_script(FOUR);
+    world.start("Tidy up.");
+    assert_eq!(
+        world
+            .call(&["runs", "approve", world.run(), "--no-resume"])
+            .code,
+        0
+    );
+    let home = world.path("data/placet");
+    let ledger = SledStore::ledger_at(&home).unwrap();
+    let head_dir = world.path("state/placet").join(ledger.to_string());
+    let store = Arc::new(SledStore::open(&home, &head_dir).unwrap());
+    let run: RunId = world.run().parse().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_all().build().unwrap();
+    runtime.block_on(drive(store.clone(), run, left));
+    store.close();
+    world
+}
+
+async fn drive(store: Arc<dyn EventStore>, run: RunId, left: &[Left]) {
+    let clock = Arc::new(SystemClock);
+    let parts = Parts {
+        store,
+        judge: Arc::new(Gate),
+        clock: clock.clone(),
+        stamps: Arc::new(LiveStamps::new(clock)),
+    };
+    let ledger = Ledger::open(parts).await.unwrap();
+    let handle = async |command, texts| {
+        ledger
+            .handle(run, &Caller::Driver, command, texts)
+            .await
+            .unwrap();
+    };
+    let take_up = Command::TakeUp {
+        attendance: Attendance::Park,
+        driver: ledger.new_driver(),
+        host: HostId::new(uuid::Uuid::new_v4()),
+        reason: SegmentReason::Resumed,
+    };
+    handle(take_up, Texts::new()).await;
+    for (number, left) in (1..).zip(left) {
+        let call: CallId = format!("c{number}").parse().unwrap();
+        ledger.begin_execution(run, call, 0).await.unwrap();
+        let ended = |ending| {
+            Command::RecordOutcome(Ended {
+                call,
+                ending,
+                duration_ms: 1,
+            })
+        };
+        let result = Texts::from([(String::from("result"), Text::plain("as it was"))]);
+        match left {
+            Left::Succeeded => handle(ended(Ending::Succeeded), result).await,
+            Left::Interrupted => handle(ended(Ending::Interrupted), result).await,
+            Left::InDoubt => handle(Command::RecordDoubt { call }, Texts::new()).await,
+            Left::Executing => {}
+        }
+    }
+    ledger.commit(run).await.unwrap();
+}
+
+fn json(world: &World, args: &[&str]) -> serde_json::Value {
+    let output = world.call(&[&["--json"], args].concat());
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_call_in_doubt_is_shown_with_what_settles_it() {
+    let world = cut_off(&[Left::Succeeded, Left::InDoubt]);
+    let run = &world.run()[..8];
+    let shown = world.show(&["runs", "show", run]);
+    let (_, card) = shown.split_once("\n\nc2 ").unwrap();
+    insta::assert_snapshot!(card, @"");
+    insta::assert_snapshot!(world.show(&["runs", "list"]), @"");
+    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @"");
+    let inbox = world.call(&["inbox"]).stdout;
+    assert!(
+        inbox.contains(&format!("runs settle {} c2 --as done", &run[..6])),
+        "{inbox}"
+    );
+}
+
+#[test]
+fn a_doubt_is_settled_as_done_and_the_run_goes_on() {
+    let world = cut_off(&[Left::Succeeded, Left::InDoubt]);
+    let run = &world.run()[..8];
+    let settle = [
+        "runs",
+        "settle",
+        run,
+        "c2",
+        "--as",
+        "done",
+        "--note",
+        "it is there",
+    ];
+    insta::assert_snapshot!(world.show(&settle), @"");
+    insta::assert_snapshot!(world.show(&settle), @"");
+    assert!(!world.path("ws/b.txt").exists(), "nothing runs twice");
+    assert!(!world.path("ws/old.log").exists());
+    let event = json(&world, &["audit", "log", "--type", "execution.settled"]);
+    let at = format!("#{}", event["events"][0]["position"]);
+    let shown = world.show(&["audit", "show", &at]);
+    let checks: Vec<_> = shown
+        .lines()
+        .filter(|line| line.contains("holds"))
+        .collect();
+    insta::assert_snapshot!(checks.join("\n"), @"");
+    assert_eq!(world.call(&["audit", "verify"]).code, 0);
+}
+
+#[test]
+fn a_doubt_is_settled_as_not_done_and_left_to_somebody_else() {
+    let world = cut_off(&[Left::Succeeded, Left::InDoubt]);
+    let run = &world.run()[..8];
+    let request = json(&world, &["inbox"])["pending"][0]["request"].clone();
+    let request = request.as_str().unwrap();
+    let settle = [
+        "runs", "settle", run, "c2", "--as", "not-done", "--note", "I looked",
+    ];
+    let other = "0".repeat(64);
+    let bound = [&settle[..], &["--request", &other]].concat();
+    insta::assert_snapshot!(world.show(&bound), @"");
+    let bound = [&settle[..], &["--request", request, "--no-resume"]].concat();
+    let settled = crate::support::without_durations(&world.json(&bound));
+    insta::assert_snapshot!(settled, @"");
+    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @"");
+}
+
+#[test]
+fn what_is_not_in_doubt_is_not_settled() {
+    let world = World::parked();
+    let run = &world.run()[..8];
+    let settle = |call| {
+        [
+            "runs", "settle", run, call, "--as", "done", "--note", "I looked",
+        ]
+    };
+    insta::assert_snapshot!(world.show(&settle("c2")), @"");
+    insta::assert_snapshot!(world.json(&settle("c9")), @"");
+    insta::assert_snapshot!(world.show(&["runs", "settle", run, "c2", "--as", "maybe"]), @"");
+}
+
+#[test]
+fn a_cancelled_run_says_what_became_of_each_call() {
+    let world = cut_off(&[Left::Succeeded, Left::Interrupted, Left::Executing]);
+    let run = &world.run()[..8];
+    // Where the workspace is gone, nobody can tell what became of a call that had started.
+    std::fs::rename(world.path("ws"), world.path("elsewhere")).unwrap();
+    let cancel = ["runs", "cancel", run, "--note", "enough"];
+    insta::assert_snapshot!(world.show(&cancel), @"");
+    let world = cut_off(&[Left::Succeeded, Left::Interrupted, Left::Executing]);
+    let report = json(&world, &["runs", "cancel", world.run(), "--note", "enough"]);
+    let left = report["left"].as_array().unwrap().iter();
+    let left: Vec<_> = left.map(|call| call["state"].as_str().unwrap()).collect();
+    assert_eq!(
+        left,
+        ["completed", "interrupted", "not_started", "not_started"]
+    );
+}

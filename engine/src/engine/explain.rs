@@ -1,0 +1,138 @@
+//! What would become of a call: what each layer of the gate says, and which one decides.
+//!
+//! The tool's proposing half really runs, which changes nothing; nothing is recorded.
+
+use std::collections::BTreeSet;
+
+use placet_ledger::gate_input::{Hypothetical, Terms};
+use placet_ledger::id::{CallId, Name, RunId};
+use placet_ledger::judge::{GateInput, Verdict};
+use placet_ledger::policy::{ApprovalPolicy, Attendance};
+use placet_ledger::run::Command;
+
+use super::{Engine, EngineError};
+use crate::effects::{Act, propose, tools};
+use crate::nearest::nearest;
+use crate::policy::{LAYERS, Layer, gate};
+use crate::runner::RunnerError;
+use crate::tool::registry::{Lookup, Registry, Scope};
+
+/// What would become of a call.
+#[derive(Debug)]
+pub struct Explained {
+    /// The tool.
+    pub tool: Name,
+    /// What the gate says.
+    pub verdict: Verdict,
+    /// What each layer says, from the strictest down; the first that says something decides.
+    pub layers: Vec<(&'static Layer, Option<Verdict>)>,
+}
+
+impl Explained {
+    fn of(input: &GateInput<'_>) -> Self {
+        let layers = LAYERS.iter().map(|layer| (layer, layer.says(input)));
+        Self {
+            tool: input.tool.clone(),
+            verdict: gate(input),
+            layers: layers.collect(),
+        }
+    }
+
+    /// The layer that decides.
+    pub fn decided_by(&self) -> Option<&'static Layer> {
+        let deciding = self.layers.iter().find(|(_, says)| says.is_some());
+        deciding.map(|(layer, _)| *layer)
+    }
+}
+
+/// What a run would be started with, as far as its gate looks at it.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The tools that it would have.
+    pub scope: Scope,
+    /// The tools that would run unasked.
+    pub allowlist: BTreeSet<Name>,
+    /// Up to which tier gated calls would run unasked.
+    pub policy: ApprovalPolicy,
+    /// Who would be there.
+    pub attendance: Attendance,
+}
+
+/// What would become of a call, as the first one of a new run.
+pub async fn explain(
+    registry: &Registry,
+    setup: &Setup,
+    tool: &str,
+    arguments: &[u8],
+) -> Result<Explained, EngineError> {
+    let act = drafted(registry, tool, arguments).await?;
+    let call = hypothetical(&act)?;
+    let terms = Terms {
+        policy: setup.policy,
+        allowlist: &setup.allowlist,
+        offered: setup.scope.contains(tool),
+        attendance: setup.attendance,
+    };
+    Ok(Explained::of(&call.input(terms, None)))
+}
+
+impl Engine {
+    /// What would become of a call if a run made it now.
+    pub async fn explain(
+        &self,
+        run: RunId,
+        tool: &str,
+        arguments: &[u8],
+    ) -> Result<Explained, EngineError> {
+        let (registry, _, _) = self.equip(run).await?;
+        let act = drafted(&registry, tool, arguments).await?;
+        let call = hypothetical(&act)?;
+        let explained = self.ledger.look(run, |state, contents| {
+            let has = tools(state, contents)?;
+            let terms = Terms {
+                policy: state.policy(),
+                allowlist: state.allowlist(),
+                offered: has.iter().any(|has| has.name == *call.tool),
+                attendance: state.attendance(),
+            };
+            let repeats = call.repeats(state, contents);
+            Ok(Explained::of(&call.input(terms, repeats)))
+        });
+        let explained: Result<_, crate::effects::BriefError> = explained.await?;
+        explained.map_err(|error| RunnerError::from(error).into())
+    }
+}
+
+/// The proposal of a call that nobody made.
+async fn drafted(registry: &Registry, tool: &str, arguments: &[u8]) -> Result<Act, EngineError> {
+    match registry.visible(tool) {
+        Lookup::Tool(found) => Ok(propose(CallId::FIRST, found, arguments).await),
+        Lookup::HiddenHalf | Lookup::Unknown => Err(EngineError::UnknownTool {
+            name: tool.chars().take(160).collect(),
+            nearest: nearest(tool, registry.names().map(Name::as_str)).map(str::to_owned),
+        }),
+    }
+}
+
+/// The same as the gate looks at it, or why there is no proposal.
+fn hypothetical(act: &Act) -> Result<Hypothetical<'_>, EngineError> {
+    let text = |name: &str| act.texts.get(name).map(|text| &text.bytes[..]);
+    let Command::Propose(proposal) = &act.command else {
+        return Err(no_proposal(act));
+    };
+    Ok(Hypothetical {
+        tool: &proposal.tool,
+        paired: proposal.execute.is_some(),
+        declared: proposal.risk,
+        arguments: text("arguments").unwrap_or_default(),
+        execute_arguments: text("execute_arguments"),
+        precondition: text("precondition"),
+    })
+}
+
+/// Why a tool makes no proposal, in its own words.
+pub(super) fn no_proposal(act: &Act) -> EngineError {
+    let detail = act.texts.get("detail").map(|text| &text.bytes[..]);
+    let detail = String::from_utf8_lossy(detail.unwrap_or_default());
+    EngineError::NoProposal(detail.into_owned())
+}
