@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use placet_engine::engine::EngineError;
+use placet_ledger::answers::CoverageError;
 use placet_ledger::error::LedgerError;
 use placet_ledger::run::Rejection;
 use placet_ledger::store::ReadError;
@@ -155,6 +156,10 @@ fn rejected(rejection: &Rejection) -> (Kind, Option<&'static str>) {
         Rejection::CallsOpen(_) => (
             Kind::Refused,
             Some("answer them first: placet runs show RUN"),
+        ),
+        Rejection::Coverage(CoverageError::Changed { .. }) => (
+            Kind::Refused,
+            Some("placet runs show RUN displays what is asked now"),
         ),
         Rejection::Coverage(_) => (
             Kind::Refused,

@@ -117,9 +117,44 @@ fn a_call_in_doubt_is_shown_with_what_settles_it() {
     let run = &world.run()[..8];
     let shown = world.show(&["runs", "show", run]);
     let (_, card) = shown.split_once("\n\nc2 ").unwrap();
-    insta::assert_snapshot!(card, @"");
-    insta::assert_snapshot!(world.show(&["runs", "list"]), @"");
-    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @"");
+    insta::assert_snapshot!(card, @r#"
+    write_file of run <run1>: in doubt: it was started, and nobody knows whether it took effect
+      tier           high-risk, asked by policy:false
+      containment    in-process
+      what would run
+        content
+        | b
+        |
+        path "b.txt"
+      message
+        | Create b.txt: 1 line.
+      diff
+        | --- /dev/null
+        | +++ b/b.txt
+        | @@ -0,0 +1 @@
+        | +b
+        |
+      request        <digest>
+
+    c2 is in doubt: look at what it would have changed, then say what became of it
+      placet runs settle <run1> c2 --as done --note "how you know"
+      placet runs settle <run1> c2 --as not-done --note "how you know"
+    -- stderr --
+    -- exit 0 --
+    "#);
+    insta::assert_snapshot!(world.show(&["runs", "list"]), @r"
+    RUN     STATE     WAITS  STARTED               AGENT    PROMPT
+    <run1>  in_doubt  1      <time>  default  Tidy up.
+    -- stderr --
+    -- exit 0 --
+    ");
+    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @r"
+    run <run1> in_doubt
+      in doubt     c2 write_file
+    next: placet runs show <run1>
+    -- stderr --
+    -- exit 2 --
+    ");
     let inbox = world.call(&["inbox"]).stdout;
     assert!(
         inbox.contains(&format!("runs settle {} c2 --as done", &run[..6])),
@@ -141,8 +176,18 @@ fn a_doubt_is_settled_as_done_and_the_run_goes_on() {
         "--note",
         "it is there",
     ];
-    insta::assert_snapshot!(world.show(&settle), @"");
-    insta::assert_snapshot!(world.show(&settle), @"");
+    insta::assert_snapshot!(world.show(&settle), @r"
+    run <run1> completed
+      last text
+        | Done.
+    -- stderr --
+    -- exit 0 --
+    ");
+    insta::assert_snapshot!(world.show(&settle), @r"
+    -- stderr --
+    error: the run has ended (completed)
+    -- exit 3 --
+    ");
     assert!(!world.path("ws/b.txt").exists(), "nothing runs twice");
     assert!(!world.path("ws/old.log").exists());
     let event = json(&world, &["audit", "log", "--type", "execution.settled"]);
@@ -152,7 +197,10 @@ fn a_doubt_is_settled_as_done_and_the_run_goes_on() {
         .lines()
         .filter(|line| line.contains("holds"))
         .collect();
-    insta::assert_snapshot!(checks.join("\n"), @"");
+    insta::assert_snapshot!(checks.join("\n"), @r"
+    holds        prev <digest>
+    holds        request <digest>
+    ");
     assert_eq!(world.call(&["audit", "verify"]).code, 0);
 }
 
@@ -167,11 +215,62 @@ fn a_doubt_is_settled_as_not_done_and_left_to_somebody_else() {
     ];
     let other = "0".repeat(64);
     let bound = [&settle[..], &["--request", &other]].concat();
-    insta::assert_snapshot!(world.show(&bound), @"");
+    insta::assert_snapshot!(world.show(&bound), @r"
+    -- stderr --
+    error: the request of c2 is now <digest>, the answer is for <digest>
+      hint: placet runs show RUN displays what is asked now
+    -- exit 3 --
+    ");
     let bound = [&settle[..], &["--request", request, "--no-resume"]].concat();
     let settled = crate::support::without_durations(&world.json(&bound));
-    insta::assert_snapshot!(settled, @"");
-    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @"");
+    insta::assert_snapshot!(settled, @r#"
+    {
+      "declined": [],
+      "pending": [],
+      "run": "<run1>",
+      "state": "running",
+      "tools": {
+        "rm": {
+          "calls": 2,
+          "declined": 0,
+          "duration_ms": 0,
+          "succeeded": 0,
+          "unsuccessful": 0
+        },
+        "write_file": {
+          "calls": 2,
+          "declined": 0,
+          "duration_ms": 0,
+          "succeeded": 1,
+          "unsuccessful": 1
+        }
+      },
+      "unsuccessful": [
+        {
+          "call": "c2",
+          "detail": "I looked",
+          "tool": "write_file",
+          "why": "not_done"
+        }
+      ],
+      "usage": {
+        "active_ms": 0,
+        "cost_usd": "0",
+        "iterations": 1,
+        "tokens": 20
+      }
+    }
+    -- stderr --
+    -- exit 0 --
+    "#);
+    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @r"
+    run <run1> completed
+      last text
+        | Done.
+      not_done     c2 write_file: I looked
+    -- stderr --
+    -- exit 0 --
+    ");
 }
 
 #[test]
@@ -183,9 +282,25 @@ fn what_is_not_in_doubt_is_not_settled() {
             "runs", "settle", run, call, "--as", "done", "--note", "I looked",
         ]
     };
-    insta::assert_snapshot!(world.show(&settle("c2")), @"");
-    insta::assert_snapshot!(world.json(&settle("c9")), @"");
-    insta::assert_snapshot!(world.show(&["runs", "settle", run, "c2", "--as", "maybe"]), @"");
+    insta::assert_snapshot!(world.show(&settle("c2")), @r"
+    -- stderr --
+    error: the call is not in doubt
+      hint: placet runs show RUN shows what waits
+    -- exit 3 --
+    ");
+    insta::assert_snapshot!(world.json(&settle("c9")), @r#"
+    -- stderr --
+    {"error":{"code":"refused","hints":["placet runs show RUN lists its calls"],"message":"the run has no call c9"}}
+    -- exit 3 --
+    "#);
+    insta::assert_snapshot!(world.show(&["runs", "settle", run, "c2", "--as", "maybe"]), @r"
+    -- stderr --
+    error: invalid value 'maybe' for '--as <WHAT>'
+      [possible values: done, not-done]
+
+    For more information, try '--help'.
+    -- exit 64 --
+    ");
 }
 
 #[test]
@@ -195,7 +310,15 @@ fn a_cancelled_run_says_what_became_of_each_call() {
     // Where the workspace is gone, nobody can tell what became of a call that had started.
     std::fs::rename(world.path("ws"), world.path("elsewhere")).unwrap();
     let cancel = ["runs", "cancel", run, "--note", "enough"];
-    insta::assert_snapshot!(world.show(&cancel), @"");
+    insta::assert_snapshot!(world.show(&cancel), @r"
+    run <run1> cancelled
+      interrupted  c2 write_file: as it was
+      completed    c1 write_file
+      in doubt     c3 rm
+      not started  c4 rm
+    -- stderr --
+    -- exit 0 --
+    ");
     let world = cut_off(&[Left::Succeeded, Left::Interrupted, Left::Executing]);
     let report = json(&world, &["runs", "cancel", world.run(), "--note", "enough"]);
     let left = report["left"].as_array().unwrap().iter();

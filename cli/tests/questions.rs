@@ -1,6 +1,6 @@
 //! `runs reply` and `runs prompt`: what a person tells an agent.
 
-use crate::support::World;
+use crate::support::{World, without_durations};
 
 /// An agent that asks a person something.
 const ASKS: &str = r#"
@@ -48,16 +48,58 @@ fn a_question_waits_is_answered_and_stands_in_the_timeline() {
     let run = &world.run()[..8];
     let shown = world.show(&["runs", "show", run]);
     let (_, cards) = shown.split_once("run.parked").unwrap();
-    insta::assert_snapshot!(cards, @"");
-    insta::assert_snapshot!(world.show(&["runs", "list"]), @"");
-    insta::assert_snapshot!(world.show(&["inbox"]), @"");
-    insta::assert_snapshot!(world.show(&["runs", "reply", run, "the old\none"]), @"");
+    insta::assert_snapshot!(cards, @r#"
+     waits for c1
+
+    c1 ask_user of run <run1>: the agent asks
+      expires        <time> (in 23 h)
+      question
+        | Which list?
+        | 1. old
+        | 2. new
+      request        <digest>
+
+    c1 asks you
+      placet runs reply <run1> c1 "your reply"
+    -- stderr --
+    -- exit 0 --
+    "#);
+    insta::assert_snapshot!(world.show(&["runs", "list"]), @r"
+    RUN     STATE   WAITS  STARTED               AGENT    PROMPT
+    <run1>  parked  1      <time>  default  Sort the lists.
+    -- stderr --
+    -- exit 0 --
+    ");
+    insta::assert_snapshot!(world.show(&["inbox"]), @r#"
+    c1 ask_user of run <run1>: the agent asks
+      expires        <time> (in 23 h)
+      question
+        | Which list?
+        | 1. old
+        | 2. new
+      request        <digest>
+
+    c1 asks you
+      placet runs reply <run1> c1 "your reply"
+    -- stderr --
+    -- exit 0 --
+    "#);
+    insta::assert_snapshot!(world.show(&["runs", "reply", run, "the old\none"]), @r"
+    run <run1> completed
+      last text
+        | Thank you.
+    -- stderr --
+    -- exit 0 --
+    ");
     let shown = world.show(&["runs", "show", run]);
     let said: Vec<_> = shown
         .lines()
         .filter(|line| line.contains("question."))
         .collect();
-    insta::assert_snapshot!(said.join("\n"), @"");
+    insta::assert_snapshot!(said.join("\n"), @r"
+    5  <time>  policy    question.asked c1 expires <time>: Which list? (+2 lines, 14 bytes)
+    8  <time>  uid:1000  question.answered c1 by uid:1000 (cli, same-user): the old (+1 lines, 4 bytes)
+    ");
     let events = json(&world, &["runs", "show", run]);
     let events = events["events"].as_array().unwrap();
     let of = |name: &str| events.iter().find(|event| event["type"] == name).unwrap();
@@ -69,14 +111,44 @@ fn a_question_waits_is_answered_and_stands_in_the_timeline() {
 fn a_reply_is_refused_where_it_fits_nothing() {
     let world = asking(ASKS_TWICE);
     let run = &world.run()[..8];
-    insta::assert_snapshot!(world.show(&["runs", "reply", run, "both"]), @"");
-    insta::assert_snapshot!(world.show(&["runs", "reply", run, "c3", "yes"]), @"");
-    insta::assert_snapshot!(world.show(&["runs", "reply", run, "c9", "yes"]), @"");
-    insta::assert_snapshot!(world.show(&["runs", "reply", run, "c1", " "]), @"");
-    insta::assert_snapshot!(world.show(&["runs", "reply", run, "the", "old"]), @"");
+    insta::assert_snapshot!(world.show(&["runs", "reply", run, "both"]), @r"
+    -- stderr --
+    error: several questions wait: c1, c2
+      hint: name the one: placet runs reply RUN c1 TEXT
+    -- exit 3 --
+    ");
+    insta::assert_snapshot!(world.show(&["runs", "reply", run, "c3", "yes"]), @r"
+    -- stderr --
+    error: the call does not ask a question
+      hint: placet runs show RUN shows what waits
+    -- exit 3 --
+    ");
+    insta::assert_snapshot!(world.show(&["runs", "reply", run, "c9", "yes"]), @r"
+    -- stderr --
+    error: the run has no call c9
+      hint: placet runs show RUN lists its calls
+    -- exit 3 --
+    ");
+    insta::assert_snapshot!(world.show(&["runs", "reply", run, "c1", " "]), @r"
+    -- stderr --
+    error: the reply is empty
+    -- exit 64 --
+    ");
+    insta::assert_snapshot!(world.show(&["runs", "reply", run, "the", "old"]), @r#"
+    -- stderr --
+    error: invalid value 'the' for '[CALL]': expected a call id such as c1, found "the"
+
+    For more information, try '--help'.
+    -- exit 64 --
+    "#);
     let other = "0".repeat(64);
     let bound = ["runs", "reply", run, "c1", "old", "--request", &other];
-    insta::assert_snapshot!(world.show(&bound), @"");
+    insta::assert_snapshot!(world.show(&bound), @r"
+    -- stderr --
+    error: the request of c1 is now <digest>, the answer is for <digest>
+      hint: placet runs show RUN displays what is asked now
+    -- exit 3 --
+    ");
     let log = json(&world, &["audit", "log", "--type", "attempt.refused"]);
     assert!(!log["events"].as_array().unwrap().is_empty());
     let shown = json(&world, &["inbox"]);
@@ -95,10 +167,26 @@ fn replies_and_answers_to_one_reply_of_the_model_come_one_by_one() {
     let request = card["request"].as_str().unwrap();
     let bound = ["runs", "reply", run, "c1", "old", "--request", request];
     assert_eq!(world.call(&bound).code, 2);
-    insta::assert_snapshot!(world.show(&bound), @"");
+    insta::assert_snapshot!(world.show(&bound), @r"
+    -- stderr --
+    error: already answered: c1
+      hint: placet runs show RUN tells who answered
+    -- exit 5 --
+    ");
     assert_eq!(world.call(&["runs", "reply", run, "Monday"]).code, 2);
-    insta::assert_snapshot!(world.show(&["runs", "reply", run, "again"]), @"");
-    insta::assert_snapshot!(world.show(&["runs", "approve", run]), @"");
+    insta::assert_snapshot!(world.show(&["runs", "reply", run, "again"]), @r"
+    -- stderr --
+    error: already answered: c2
+      hint: placet runs show RUN tells who answered
+    -- exit 5 --
+    ");
+    insta::assert_snapshot!(world.show(&["runs", "approve", run]), @r"
+    run <run1> completed
+      last text
+        | Thank you.
+    -- stderr --
+    -- exit 0 --
+    ");
     assert!(world.path("ws/a.txt").exists());
     assert_eq!(world.call(&["runs", "reply", run, "once more"]).code, 5);
 }
@@ -108,7 +196,34 @@ fn a_reply_from_standard_input_may_leave_the_run_to_somebody_else() {
     let mut world = asking(ASKS);
     world.stdin = b"from a pipe\n".to_vec();
     let run = world.run()[..8].to_owned();
-    insta::assert_snapshot!(world.json(&["runs", "reply", &run, "-", "--no-resume"]), @"");
+    let piped = world.json(&["runs", "reply", &run, "-", "--no-resume"]);
+    insta::assert_snapshot!(without_durations(&piped), @r#"
+    {
+      "declined": [],
+      "pending": [],
+      "run": "<run1>",
+      "state": "waiting",
+      "text": "One question first.",
+      "tools": {
+        "ask_user": {
+          "calls": 1,
+          "declined": 0,
+          "duration_ms": 0,
+          "succeeded": 1,
+          "unsuccessful": 0
+        }
+      },
+      "unsuccessful": [],
+      "usage": {
+        "active_ms": 0,
+        "cost_usd": "0",
+        "iterations": 1,
+        "tokens": 20
+      }
+    }
+    -- stderr --
+    -- exit 0 --
+    "#);
     world.stdin = vec![0xff];
     assert_eq!(world.call(&["runs", "reply", &run, "-"]).code, 64);
     assert_eq!(world.call(&["runs", "resume", &run]).code, 0);
@@ -120,14 +235,23 @@ fn a_late_reply_ends_the_run_as_expired() {
     world.start_with("Sort the lists.", &["--park-expiry", "1ms"]);
     let run = &world.run()[..8];
     assert!(!world.call(&["inbox"]).stdout.contains("runs reply"));
-    insta::assert_snapshot!(world.show(&["runs", "reply", run, "too late"]), @"");
+    insta::assert_snapshot!(world.show(&["runs", "reply", run, "too late"]), @r"
+    -- stderr --
+    error: the run has ended (expired)
+    -- exit 3 --
+    ");
 }
 
 #[test]
 fn a_message_enters_where_no_call_is_open() {
     let world = asking(ASKS);
     let run = &world.run()[..8];
-    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "And hurry."]), @"");
+    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "And hurry."]), @r"
+    -- stderr --
+    error: calls are open: c1
+      hint: answer them first: placet runs show RUN
+    -- exit 3 --
+    ");
     assert_eq!(
         world
             .call(&["runs", "reply", run, "old", "--no-resume"])
@@ -135,16 +259,40 @@ fn a_message_enters_where_no_call_is_open() {
         0
     );
     assert_eq!(world.call(&["runs", "prompt", run, " "]).code, 64);
-    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "And hurry.", "--no-resume"]), @"");
-    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "Please."]), @"");
+    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "And hurry.", "--no-resume"]), @r"
+    run <run1> waiting
+      last text
+        | One question first.
+    -- stderr --
+    -- exit 0 --
+    ");
+    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "Please."]), @r"
+    run <run1> completed
+      last text
+        | Thank you.
+    -- stderr --
+    -- exit 0 --
+    ");
     let shown = world.show(&["runs", "show", run]);
     let said: Vec<_> = shown
         .lines()
         .filter(|line| line.contains("prompt.added"))
         .collect();
-    insta::assert_snapshot!(said.join("\n"), @"");
-    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "More."]), @"");
-    insta::assert_snapshot!(world.json(&["runs", "prompt", "ffffffffffff", "More."]), @"");
+    insta::assert_snapshot!(said.join("\n"), @r"
+     9  <time>  uid:1000  prompt.added by uid:1000 (cli, same-user): And hurry.
+    10  <time>  uid:1000  prompt.added by uid:1000 (cli, same-user): Please.
+    ");
+    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "More."]), @r"
+    -- stderr --
+    error: the run has ended (completed)
+      hint: placet run starts a new one
+    -- exit 3 --
+    ");
+    insta::assert_snapshot!(world.json(&["runs", "prompt", "ffffffffffff", "More."]), @r#"
+    -- stderr --
+    {"error":{"code":"not_found","hints":["placet runs list --all"],"message":"no run begins with ffffffffffff"}}
+    -- exit 4 --
+    "#);
     assert_eq!(world.call(&["audit", "verify"]).code, 0);
     assert_eq!(world.call(&["runs", "replay", run]).code, 0);
 }

@@ -57,6 +57,8 @@ pub(crate) struct World {
     pub(crate) terminal: bool,
     pub(crate) env_not_utf8: BTreeSet<String>,
     pub(crate) stdin: Vec<u8>,
+    /// The current folder.
+    pub(crate) cwd: PathBuf,
 }
 
 impl World {
@@ -69,6 +71,7 @@ impl World {
         std::fs::write(workspace.join("old.log"), "debug 1\n").unwrap();
         std::fs::write(dir.path().join("tidy.toml"), SCRIPT).unwrap();
         Self {
+            cwd: dir.path().to_owned(),
             dir,
             runs: Vec::new(),
             terminal: false,
@@ -139,7 +142,7 @@ impl World {
             stdin: Box::new(io::Cursor::new(self.stdin.clone())),
             stdout: Box::new(stdout.clone()),
             stderr: Box::new(stderr.clone()),
-            cwd: self.dir.path().to_owned(),
+            cwd: self.cwd.clone(),
             env,
             env_not_utf8: self.env_not_utf8.clone(),
             stdout_is_terminal: self.terminal,

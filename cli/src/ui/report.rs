@@ -7,7 +7,7 @@ use super::card::Look;
 use super::run_page::words;
 use super::text;
 use crate::error::CommandError;
-use crate::wire::run::{AmendedCall, PolicyChange, RunReport, UnsuccessfulCall};
+use crate::wire::run::{AmendedCall, LeftCall, PolicyChange, RunReport, UnsuccessfulCall};
 
 /// Columns of a reason: the whole of it stands in `audit show`.
 const DETAIL_COLUMNS: usize = 100;
@@ -35,7 +35,12 @@ pub(crate) fn print(
     for call in report.unsuccessful.iter().chain(&report.declined) {
         not_done(&mut out, call);
     }
-    for call in &report.left {
+    // An interruption is told above, with what the tool said.
+    let above = |left: &&LeftCall| {
+        let mut told = report.unsuccessful.iter();
+        told.any(|call| call.call == left.call && call.why == left.state)
+    };
+    for call in report.left.iter().filter(|left| !above(left)) {
         let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();
         let state = call.state.replace('_', " ");
         let _ignored = writeln!(out, "  {state:<12} {} {tool}", call.call);

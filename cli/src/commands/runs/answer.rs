@@ -125,6 +125,14 @@ fn cover(state: &RunState, file: &AnswerFile) -> Result<AnswerSet, CommandError>
         let given = lines.iter().map(|line| (line.call, line.request)).collect();
         return AnswerSet::covering(id, &given, lines).map_err(|error| rejected(error.into()));
     }
+    let superseded = lines.iter().find_map(|line| {
+        let by = state.call(line.call)?.superseded_by()?;
+        let call = line.call;
+        Some(Rejection::Superseded { call, by })
+    });
+    if let Some(superseded) = superseded {
+        return Err(rejected(superseded));
+    }
     let answered = |call: &CallId| {
         state
             .call(*call)

@@ -65,16 +65,9 @@ pub(super) fn cover(state: &RunState, verdicts: &Verdicts) -> Result<AnswerSet, 
     let line = |call: CallId, answer: Answer| {
         let request = match pending.get(&call) {
             Some(request) => *request,
-            None if state
-                .call(call)
-                .is_some_and(|call| call.answered().is_some()) =>
-            {
-                return Err(rejected(Rejection::AlreadyAnswered(vec![call])));
-            }
             None => {
-                return Err(rejected(
-                    placet_ledger::answers::CoverageError::Unknown(call).into(),
-                ));
+                let unknown = placet_ledger::answers::CoverageError::Unknown(call);
+                return Err(rejected(not_pending(state, call).unwrap_or(unknown.into())));
             }
         };
         // The note goes to the denials, or to all if there are none.
@@ -111,6 +104,17 @@ pub(super) fn pending(
             .hint("placet runs show RUN displays it; nothing was answered"));
     }
     Ok(pending)
+}
+
+/// Why a call does not wait any more: a person gave it other arguments, or answered.
+pub(super) fn not_pending(state: &RunState, call: CallId) -> Option<Rejection> {
+    let found = state.call(call)?;
+    match found.superseded_by() {
+        Some(by) => Some(Rejection::Superseded { call, by }),
+        None => found
+            .answered()
+            .map(|_| Rejection::AlreadyAnswered(vec![call])),
+    }
 }
 
 /// A rejection, as the command's error.
