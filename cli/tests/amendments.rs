@@ -1,4 +1,4 @@
-//! `runs amend`, `runs revoke`, `runs policy`: what a person changes about calls and their gate.
+//! `runs amend` and `runs revoke`: calls that a person changes, or takes back.
 
 use crate::support::{World, without_durations};
 
@@ -381,79 +381,4 @@ fn an_approval_is_taken_back_before_it_is_used() {
     {"error":{"code":"refused","hints":[],"message":"the run has ended (completed)"}}
     -- exit 3 --
     "#);
-}
-
-#[test]
-fn a_policy_counts_from_then_on_and_answers_nothing() {
-    let world = World::parked();
-    let run = &world.run()[..8];
-    let raise = ["runs", "policy", run, "true", "--note", "I look on"];
-    insta::assert_snapshot!(world.show(&raise), @r"
-    run <run1> policy high-risk (before: false)
-      2 calls still need an answer: placet runs show <run1>
-    -- stderr --
-    -- exit 0 --
-    ");
-    insta::assert_snapshot!(world.show(&raise), @r"
-    run <run1> policy high-risk (as before)
-      2 calls still need an answer: placet runs show <run1>
-    -- stderr --
-    -- exit 0 --
-    ");
-    let shown = world.show(&["runs", "show", run]);
-    let about: Vec<_> = shown
-        .lines()
-        .filter(|line| line.contains("polic"))
-        .collect();
-    insta::assert_snapshot!(about.join("\n"), @r"
-    policy       high-risk (started with false), waits for answers
-     0  <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 8 tools
-     5  <time>  policy    approval.granted c1 read-only by plain-read-only
-     7  <time>  policy    approval.requested c2 high-risk by policy:false, expires <time>
-     9  <time>  policy    approval.requested c3 high-risk by policy:false, expires <time>
-    12  <time>  uid:1000  policy.changed high-risk, by uid:1000 (cli, same-user): I look on
-    tier           high-risk, asked by policy:false
-    tier           high-risk, asked by policy:false
-    ");
-    let shown = json(&world, &["runs", "show", run]);
-    assert_eq!(
-        (&shown["policy"], &shown["policy_at_start"]),
-        (&"high-risk".into(), &"false".into())
-    );
-    insta::assert_snapshot!(world.json(&["runs", "policy", run, "low-risk"]), @r#"
-    {
-      "before": "high-risk",
-      "pending": [
-        {
-          "call": "c2",
-          "kind": "approval",
-          "request": "<digest>",
-          "tool": "write_file"
-        },
-        {
-          "call": "c3",
-          "kind": "approval",
-          "request": "<digest>",
-          "tool": "rm"
-        }
-      ],
-      "policy": "low-risk",
-      "run": "<run1>"
-    }
-    -- stderr --
-    -- exit 0 --
-    "#);
-    insta::assert_snapshot!(world.show(&["runs", "policy", run, "some"]), @r#"
-    -- stderr --
-    error: invalid value 'some' for '<TIER>': expected false, read-only, low-risk, high-risk or true, found "some"
-
-    For more information, try '--help'.
-    -- exit 64 --
-    "#);
-    assert_eq!(world.call(&["runs", "reject", run, "--note", "no"]).code, 0);
-    insta::assert_snapshot!(world.show(&["runs", "policy", run, "false"]), @r"
-    -- stderr --
-    error: the run has ended (completed)
-    -- exit 3 --
-    ");
 }

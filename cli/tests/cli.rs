@@ -16,6 +16,7 @@ mod audit;
 mod damage;
 mod doubts;
 mod errors;
+mod live_policy;
 mod policy;
 mod questions;
 mod runs;

@@ -1,19 +1,11 @@
 //! `runs settle`, and what `runs cancel` says of each call: executions that were cut off.
 
-use std::sync::Arc;
-
-use placet_engine::clock::SystemClock;
-use placet_engine::ids::LiveStamps;
-use placet_engine::policy::Gate;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{CallId, HostId, RunId};
 use placet_ledger::ledger::Ledger;
-use placet_ledger::owner::Parts;
 use placet_ledger::policy::Attendance;
 use placet_ledger::run::{Caller, Command, Ended, Ending};
-use placet_ledger::store::EventStore;
-use placet_ledger::store::sled::SledStore;
 
 use crate::support::World;
 
@@ -51,27 +43,11 @@ fn cut_off(left: &[Left]) -> World {
             .code,
         0
     );
-    let home = world.path("data/placet");
-    let ledger = SledStore::ledger_at(&home).unwrap();
-    let head_dir = world.path("state/placet").join(ledger.to_string());
-    let store = Arc::new(SledStore::open(&home, &head_dir).unwrap());
-    let run: RunId = world.run().parse().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = { runtime }.enable_all().build().unwrap();
-    runtime.block_on(drive(store.clone(), run, left));
-    store.close();
+    world.in_ledger(async |ledger, run| drive(&ledger, run, left).await);
     world
 }
 
-async fn drive(store: Arc<dyn EventStore>, run: RunId, left: &[Left]) {
-    let clock = Arc::new(SystemClock);
-    let parts = Parts {
-        store,
-        judge: Arc::new(Gate),
-        clock: clock.clone(),
-        stamps: Arc::new(LiveStamps::new(clock)),
-    };
-    let ledger = Ledger::open(parts).await.unwrap();
+async fn drive(ledger: &Ledger, run: RunId, left: &[Left]) {
     let handle = async |command, texts| {
         ledger
             .handle(run, &Caller::Driver, command, texts)
@@ -185,8 +161,9 @@ fn a_doubt_is_settled_as_done_and_the_run_goes_on() {
     ");
     insta::assert_snapshot!(world.show(&settle), @r"
     -- stderr --
-    error: the run has ended (completed)
-    -- exit 3 --
+    error: already answered: c2
+      hint: placet runs show RUN tells who answered
+    -- exit 5 --
     ");
     assert!(!world.path("ws/b.txt").exists(), "nothing runs twice");
     assert!(!world.path("ws/old.log").exists());

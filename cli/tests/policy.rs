@@ -96,27 +96,27 @@ fn each_layer_says_something_or_leaves_it_to_the_next() {
           "about": "the list of the run clears the tools that it names",
           "layer": "list",
           "says": {
+            "kind": "approve",
             "list": "rm",
-            "tier": "high-risk",
-            "verdict": "approve"
+            "tier": "high-risk"
           }
         },
         {
           "about": "everything else asks a person",
           "layer": "person",
           "says": {
+            "kind": "ask",
             "quorum": 1,
             "rule": "policy:false",
-            "tier": "high-risk",
-            "verdict": "ask"
+            "tier": "high-risk"
           }
         }
       ],
       "tool": "rm",
       "verdict": {
+        "kind": "approve",
         "list": "rm",
-        "tier": "high-risk",
-        "verdict": "approve"
+        "tier": "high-risk"
       }
     }
     -- stderr --
@@ -166,7 +166,7 @@ fn the_first_layer_that_speaks_decides() {
     ] {
         let (decides, says) = decided(&world, args);
         assert_eq!(
-            (decides.as_str(), says["verdict"].as_str()),
+            (decides.as_str(), says["kind"].as_str()),
             (layer, Some(verdict)),
             "{args:?}"
         );

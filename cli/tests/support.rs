@@ -6,6 +6,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use placet::io::Io;
+use placet_engine::clock::SystemClock;
+use placet_engine::ids::LiveStamps;
+use placet_engine::policy::Gate;
+use placet_ledger::id::RunId;
+use placet_ledger::ledger::Ledger;
+use placet_ledger::owner::Parts;
+use placet_ledger::store::sled::SledStore;
 
 /// The agent of these tests: reads, then proposes two writes and a removal.
 pub(crate) const SCRIPT: &str = r#"
@@ -159,6 +166,28 @@ impl World {
             stdout: stdout.text(),
             stderr: stderr.text(),
         }
+    }
+
+    /// Works in the ledger itself, on the first run, as a process does that no verb starts.
+    pub(crate) fn in_ledger(&self, work: impl AsyncFnOnce(Ledger, RunId)) {
+        let home = self.path("data/placet");
+        let ledger = SledStore::ledger_at(&home).unwrap();
+        let head_dir = self.path("state/placet").join(ledger.to_string());
+        let store = Arc::new(SledStore::open(&home, &head_dir).unwrap());
+        let clock = Arc::new(SystemClock);
+        let parts = Parts {
+            store: store.clone(),
+            judge: Arc::new(Gate),
+            clock: clock.clone(),
+            stamps: Arc::new(LiveStamps::new(clock)),
+        };
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().unwrap();
+        runtime.block_on(async {
+            let ledger = Ledger::open(parts).await.unwrap();
+            work(ledger, self.run().parse().unwrap()).await;
+        });
+        store.close();
     }
 
     /// Everything that a call came to, without what is different each time.

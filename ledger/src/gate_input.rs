@@ -46,8 +46,8 @@ fn repeats(state: &RunState, contents: &Contents, call: &Call) -> Option<CallId>
         other.arguments.commitment == proposed.arguments.commitment
             || self::runs(other).commitment == runs
     };
-    let denied = denied_before(state, call).collect();
-    repeated(state, contents, denied, equal, target(contents, call))
+    let denied: Vec<_> = denied_before(state, call).collect();
+    repeated(state, contents, &denied, equal, target(contents, call))
 }
 
 /// What a call would run: the arguments of its executing half, or those of a plain tool.
@@ -60,7 +60,7 @@ fn runs(proposed: &Proposed) -> Blob {
 fn repeated(
     state: &RunState,
     contents: &Contents,
-    denied: Vec<&Call>,
+    denied: &[&Call],
     equal: impl Fn(&Proposed) -> bool,
     target: Option<String>,
 ) -> Option<CallId> {
@@ -143,7 +143,8 @@ impl<'a> Hypothetical<'a> {
             .denied()
             .filter(|other| other.tool() == Some(self.tool));
         let target = self.aims().map(|aims| aims.path().to_owned());
-        repeated(state, contents, denied.collect(), equal, target)
+        let denied: Vec<_> = denied.collect();
+        repeated(state, contents, &denied, equal, target)
     }
 
     fn aims(&self) -> Option<Precondition> {

@@ -33,7 +33,7 @@ struct LayerOut {
 
 /// A verdict of the gate.
 #[derive(Debug, Serialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case")]
 enum VerdictOut {
     /// Run it.
     Approve {

@@ -181,13 +181,13 @@ enum End {
 const fn end(phase: Phase) -> Option<End> {
     match phase {
         Phase::Closed(close) => Some(match close {
+            Close::Succeeded | Close::Answered | Close::Settled(Settlement::Done) => End::Succeeded,
             Close::Failed => End::Unsuccessful("failed"),
             Close::Stale => End::Unsuccessful("stale"),
             Close::Interrupted => End::Unsuccessful("interrupted"),
             Close::Denied => End::Declined("denied"),
             Close::Expired => End::Declined("expired"),
             Close::Revoked => End::Declined("revoked"),
-            Close::Succeeded | Close::Answered | Close::Settled(Settlement::Done) => End::Succeeded,
             Close::Settled(Settlement::NotDone) => End::Unsuccessful("not_done"),
             // What stands in its place tells how it went.
             Close::Superseded => return None,

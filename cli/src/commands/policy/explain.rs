@@ -50,7 +50,7 @@ pub(crate) struct ExplainArgs {
 }
 
 /// Explains a call.
-pub(crate) fn run(args: ExplainArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+pub(crate) fn run(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let arguments = words::text(args.arguments.clone(), "the text of the arguments", wiring)?;
     let explained = match &args.run {
         Some(prefix) => {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: ExplainArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
             let explained = open.engine.explain(run, &args.tool, arguments.as_bytes());
             wiring.block_on(explained)
         }
-        None => of_new_run(&args, &arguments, wiring)?,
+        None => of_new_run(args, &arguments, wiring)?,
     };
     let explained = explained.map_err(|error| unexplained(error, &args.tool))?;
     if wiring.printer.json() {

@@ -20,6 +20,6 @@ pub(crate) fn dispatch(
     wiring: &mut Wiring<'_>,
 ) -> Result<ExitStatus, CommandError> {
     match verb {
-        PolicyVerb::Explain(args) => explain::run(args, wiring),
+        PolicyVerb::Explain(args) => explain::run(&args, wiring),
     }
 }

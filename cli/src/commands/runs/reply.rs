@@ -70,6 +70,9 @@ fn question(
         let why = "the call does not ask a question";
         rejected(Rejection::OutOfTurn(why)).hint("placet runs show RUN shows what waits")
     })?;
+    if call.phase() == Phase::Closed(Close::Answered) {
+        return Err(rejected(Rejection::AlreadyAnswered(vec![call.id()])));
+    }
     Ok((call.id(), displayed.unwrap_or(asked)))
 }
 

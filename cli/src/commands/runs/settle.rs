@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use placet_ledger::digest::Digest;
 use placet_ledger::event::{SegmentReason, Settlement};
 use placet_ledger::id::CallId;
-use placet_ledger::run::{Rejection, RunState};
+use placet_ledger::run::{Close, Phase, Rejection, RunState};
 
 use super::said::{self, Onward};
 use super::verdicts::rejected;
@@ -89,5 +89,8 @@ fn doubt(
         let why = "the call is not in doubt";
         rejected(Rejection::OutOfTurn(why)).hint("placet runs show RUN shows what waits")
     })?;
+    if let Phase::Closed(Close::Settled(_)) = call.phase() {
+        return Err(rejected(Rejection::AlreadyAnswered(vec![named])));
+    }
     Ok((named, displayed.unwrap_or(doubt)))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use placet_ledger::answers::AnswerSet;
+use placet_ledger::answers::{AnswerSet, CoverageError};
 use placet_ledger::approval::{Answer, CallAnswer};
 use placet_ledger::digest::Digest;
 use placet_ledger::error::LedgerError;
@@ -63,12 +63,9 @@ pub(super) fn cover(state: &RunState, verdicts: &Verdicts) -> Result<AnswerSet, 
     };
     let to_denials = !reject.is_empty();
     let line = |call: CallId, answer: Answer| {
-        let request = match pending.get(&call) {
-            Some(request) => *request,
-            None => {
-                let unknown = placet_ledger::answers::CoverageError::Unknown(call);
-                return Err(rejected(not_pending(state, call).unwrap_or(unknown.into())));
-            }
+        let Some(request) = pending.get(&call).copied() else {
+            let unknown = CoverageError::Unknown(call);
+            return Err(rejected(not_pending(state, call).unwrap_or(unknown.into())));
         };
         // The note goes to the denials, or to all if there are none.
         let noted = answer == Answer::Deny || !to_denials;
