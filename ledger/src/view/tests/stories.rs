@@ -14,7 +14,7 @@ use crate::event::{
     ApprovalDenied, ApprovalRequested, CallProposed, DoubtReason, Event, ExecutionInDoubt,
     ModelCalled, ModelReplied, NamedCall, Stop,
 };
-use crate::gate_input::{gate_input, gate_needs};
+use crate::gate_input::{Hypothetical, Terms, gate_input, gate_needs};
 use crate::id::{AnswerId, CallId, EventId, Version};
 use crate::precondition::PreconditionKind;
 use crate::risk::DeclaredRisk;
@@ -157,6 +157,31 @@ impl Story {
             .unwrap()
             .repeats
     }
+
+    /// What a call that nobody made would repeat, if it were like this one.
+    fn would_repeat(&self, id: &str) -> Option<CallId> {
+        let proposed = self.state.call(call(id)).unwrap().proposed().unwrap();
+        let bytes = |blob: Blob| self.contents.bytes(&blob.commitment).unwrap();
+        let alike = Hypothetical {
+            tool: &proposed.tool,
+            paired: proposed.execute.is_some(),
+            declared: proposed.declared,
+            arguments: bytes(proposed.arguments),
+            execute_arguments: proposed.execute_arguments.map(bytes),
+            precondition: proposed.precondition.map(bytes),
+        };
+        let real = gate_input(&self.state, &self.contents, call(id)).unwrap();
+        let terms = Terms {
+            policy: real.policy,
+            allowlist: real.allowlist,
+            offered: real.offered,
+            attendance: real.attendance,
+        };
+        let repeats = alike.repeats(&self.state, &self.contents);
+        let input = alike.input(terms, real.repeats);
+        assert_eq!(format!("{input:?}"), format!("{real:?}"));
+        repeats
+    }
 }
 
 fn note(id: &str, note: Option<&str>) -> DeniedBefore {
@@ -219,6 +244,9 @@ fn equal_arguments_repeat_a_denied_call_of_the_same_tool() {
     story.propose("c5", "write_file", arguments);
     assert_eq!(story.repeats("c5"), None);
     assert_eq!(story.repeats("c2"), None);
+    assert_eq!(story.would_repeat("c4"), Some(call("c2")));
+    assert_eq!(story.would_repeat("c5"), None);
+    assert_eq!(story.would_repeat("c2"), Some(call("c2")));
 }
 
 #[test]
@@ -240,6 +268,8 @@ fn the_third_denial_of_a_target_is_the_last_that_is_asked_for() {
     story.ask("c6");
     story.propose("c7", "write_file", arguments);
     assert_eq!(story.repeats("c7"), None);
+    assert_eq!(story.would_repeat("c6"), Some(call("c5")));
+    assert_eq!(story.would_repeat("c7"), None);
     let needs = gate_needs(&story.state, call("c6"));
     let some: BTreeMap<_, _> = needs
         .iter()
