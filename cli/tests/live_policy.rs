@@ -134,4 +134,5 @@ fn a_tool_that_was_added_to_the_list_is_shown_to_run_unasked() {
         serde_json::json!(["rm", "write_file"])
     );
     assert_eq!(shown["allowed_tools"].as_array().unwrap().len(), 3);
+    world.records_hold();
 }

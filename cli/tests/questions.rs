@@ -105,6 +105,21 @@ fn a_question_waits_is_answered_and_stands_in_the_timeline() {
     let of = |name: &str| events.iter().find(|event| event["type"] == name).unwrap();
     assert_eq!(of("question.asked")["said"], "Which list?\n1. old\n2. new");
     assert_eq!(of("question.answered")["said"], "the old\none");
+    let checks = |name: &str| {
+        let at = format!("#{}", of(name)["position"]);
+        let shown = world.show(&["audit", "show", &at]);
+        let checked = |line: &&str| line.contains("  holds ") || line.contains("  computed ");
+        shown.lines().filter(checked).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(checks("question.asked"), @r"
+    holds        prev <digest>
+    computed     request <digest>
+    ");
+    insta::assert_snapshot!(checks("question.answered"), @r"
+    holds        prev <digest>
+    holds        request <digest>
+    ");
+    world.records_hold();
 }
 
 #[test]
@@ -141,6 +156,13 @@ fn a_reply_is_refused_where_it_fits_nothing() {
     For more information, try '--help'.
     -- exit 64 --
     "#);
+    std::fs::write(world.path("arguments"), r#"{"question": "Which year?"}"#).unwrap();
+    let amend = ["runs", "amend", run, "c1", "--args", "arguments"];
+    insta::assert_snapshot!(world.show(&amend), @r"
+    -- stderr --
+    error: a question has no arguments to amend: reply to it
+    -- exit 3 --
+    ");
     let other = "0".repeat(64);
     let bound = ["runs", "reply", run, "c1", "old", "--request", &other];
     insta::assert_snapshot!(world.show(&bound), @r"
@@ -293,6 +315,58 @@ fn a_message_enters_where_no_call_is_open() {
     {"error":{"code":"not_found","hints":["placet runs list --all"],"message":"no run begins with ffffffffffff"}}
     -- exit 4 --
     "#);
-    assert_eq!(world.call(&["audit", "verify"]).code, 0);
+    world.records_hold();
     assert_eq!(world.call(&["runs", "replay", run]).code, 0);
+}
+
+#[test]
+fn hostile_questions_and_replies_are_shown_harmless() {
+    let texts: Vec<String> = serde_json::from_str(include_str!("fixtures/hostile.json")).unwrap();
+    let texts = texts.into_iter().filter(|text| !text.contains('\0'));
+    let hostile = texts.collect::<Vec<_>>().join("\n");
+    let quoted = serde_json::to_string(&hostile).unwrap();
+    let quoted = quoted.replace('\u{7f}', "\\u007f");
+    let script = format!(
+        "[[turn]]\nusage = {{ input = 1, output = 1 }}\ncalls = [{{ id = \"p1\", tool = \
+         \"ask_user\", args = {{ question = {quoted}, options = [{quoted}] }} }}]\n\
+         [[turn]]\ntext = \"Done.\"\nusage = {{ input = 1, output = 1 }}\n"
+    );
+    let world = asking(&script);
+    let run = &world.run()[..8];
+    let hidden = |c: char| {
+        let moves = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
+        c != '\n' && (c.is_control() || moves || matches!(c, '\u{2060}'..='\u{206f}'))
+    };
+    let check = |args: &[&str]| {
+        let shown = world.call(args);
+        assert!(!shown.stdout.contains(hidden), "{args:?}");
+        assert!(!shown.stderr.contains(hidden), "{args:?}");
+        shown.code
+    };
+    for args in [&["runs", "show", run][..], &["inbox"], &["runs", "list"]] {
+        assert_eq!(check(args), 0);
+    }
+    assert_eq!(
+        check(&["runs", "reply", run, "c1", &hostile, "--no-resume"]),
+        0
+    );
+    assert_eq!(check(&["runs", "prompt", run, &hostile, "--no-resume"]), 0);
+    assert_eq!(
+        check(&["runs", "policy", run, "true", "--note", &hostile]),
+        0
+    );
+    assert_eq!(
+        check(&["policy", "explain", "--run", run, &hostile, &hostile]),
+        4
+    );
+    assert_eq!(
+        check(&["policy", "explain", "--run", run, "rm", &hostile]),
+        64
+    );
+    assert_eq!(check(&["runs", "show", run]), 0);
+    assert_eq!(check(&["runs", "resume", run]), 0);
+    let shown = json(&world, &["runs", "show", run]);
+    let events = shown["events"].as_array().unwrap().iter();
+    let said: Vec<_> = events.filter(|event| event["said"] == hostile).collect();
+    assert_eq!(said.len(), 3, "kept as it was said");
 }

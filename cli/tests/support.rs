@@ -190,6 +190,20 @@ impl World {
         store.close();
     }
 
+    /// Shows every record by itself: what each rests on comes to what is recorded.
+    pub(crate) fn records_hold(&self) {
+        let log = self.call(&["--json", "audit", "log"]).stdout;
+        let log: serde_json::Value = serde_json::from_str(&log).unwrap();
+        for (position, event) in log["events"].as_array().unwrap().iter().enumerate() {
+            let shown = self.call(&["--json", "audit", "show", &format!("#{position}")]);
+            assert_eq!(shown.code, 0, "{}", shown.stderr);
+            let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+            assert_eq!(shown["holds"], true, "{shown}");
+            assert_eq!(shown["digest"], event["digest"]);
+        }
+        assert_eq!(self.call(&["audit", "verify"]).code, 0);
+    }
+
     /// Everything that a call came to, without what is different each time.
     pub(crate) fn show(&self, args: &[&str]) -> String {
         let Output {

@@ -89,11 +89,37 @@ fn said(record: &Recorded) -> Option<&Blob> {
     let role = match record.envelope.event() {
         Event::PromptAdded(_) | Event::QuestionAsked(_) | Event::QuestionAnswered(_) => "text",
         Event::PolicyChanged(_) => "reason",
-        Event::ApprovalDenied(_)
+        Event::ApprovalGranted(_)
+        | Event::ApprovalDenied(_)
         | Event::ApprovalRevoked(_)
         | Event::ExecutionSettled(_)
         | Event::RunCancelRequested(_) => "note",
-        _ => return None,
+        Event::RunStarted(_)
+        | Event::SegmentStarted(_)
+        | Event::SegmentEnded(_)
+        | Event::ModelCalled(_)
+        | Event::ModelReplied(_)
+        | Event::ModelFailed(_)
+        | Event::CallProposed(_)
+        | Event::CallRefused(_)
+        | Event::ApprovalRequested(_)
+        | Event::ApprovalExpired(_)
+        | Event::ExecutionStarted(_)
+        | Event::ExecutionRefused(_)
+        | Event::ExecutionSucceeded(_)
+        | Event::ExecutionFailed(_)
+        | Event::ExecutionStale(_)
+        | Event::ExecutionInterrupted(_)
+        | Event::ExecutionInDoubt(_)
+        | Event::ToolAllowed(_)
+        | Event::LimitsTightened(_)
+        | Event::ToolsNarrowed(_)
+        | Event::RunParked(_)
+        | Event::RunFinished(_)
+        | Event::LedgerCreated(_)
+        | Event::RulesAdopted(_)
+        | Event::ClockStepped(_)
+        | Event::AttemptRefused(_) => return None,
     };
     record.envelope.blobs().get(role)
 }
