@@ -70,7 +70,7 @@ pub(crate) fn run(args: SettleArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
         let note = Some(args.note);
         Ok(open
             .engine
-            .settle(run, caller, doubt, verdict, note)
+            .settle(run, caller, doubt, (verdict, note))
             .await?)
     })?;
     let next = args.onward.next();
