@@ -13,6 +13,7 @@
 mod agents;
 mod audit;
 mod damage;
+mod docs;
 mod errors;
 mod runs;
 mod support;

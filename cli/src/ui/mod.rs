@@ -16,7 +16,7 @@ use crate::error::CommandError;
 use crate::io::Io;
 
 /// Columns where nothing tells how many there are.
-const WIDTH_DEFAULT: usize = 80;
+pub(crate) const WIDTH_DEFAULT: usize = 80;
 
 /// Fewer columns leave no room beside the margin.
 const WIDTH_MIN: usize = 40;
@@ -83,7 +83,8 @@ impl<'a> Printer<'a> {
         self.raw(text.as_bytes())
     }
 
-    fn raw(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
+    /// Data as it is, which is nobody's text but ours.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
         let written = self
             .io
             .stdout

@@ -26,10 +26,10 @@ use crate::wiring::Wiring;
 /// bytes beside it as a record may have. A reader of evidence must not be kept reading without end.
 const LINE_BYTES_MAX: u64 = (6 * CONTENT_BYTES_MAX + RECORD_BYTES_MAX) as u64;
 
-/// Verify the ledger, or an export: every record, link, content and automatic decision
+/// Verify the ledger, or an export
 ///
-/// Works on a copy and changes nothing. Exit 6 where something is not as it was written; the
-/// first bad position is named with the reason.
+/// Every record, link, content and automatic decision, on a copy: nothing is changed. Exit 6 where
+/// something is not as it was written; the first bad position is named with the reason.
 ///
 /// Example: placet audit verify evidence.jsonl
 #[derive(Debug, Args)]
