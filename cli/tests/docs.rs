@@ -49,7 +49,7 @@ fn words(line: &str) -> Vec<String> {
 #[test]
 fn help_of_every_verb() {
     let world = World::new();
-    let mut help = String::new();
+    let mut pages = Vec::new();
     for verb in everything(&tree()) {
         let name = name(verb);
         let args: Vec<&str> = name.split(' ').skip(1).chain(["--help"]).collect();
@@ -58,9 +58,9 @@ fn help_of_every_verb() {
         for line in shown.stdout.lines() {
             assert!(line.chars().count() <= 80, "{name}: {line}");
         }
-        help.push_str(&format!("$ {name} --help\n{}\n\n", shown.stdout.trim_end()));
+        pages.push(format!("$ {name} --help\n{}\n", shown.stdout.trim_end()));
     }
-    insta::assert_snapshot!("help", help);
+    insta::assert_snapshot!("help", pages.join("\n"));
 }
 
 #[test]
