@@ -37,7 +37,7 @@ pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let Cli { global, verb } = match parsed {
         Ok(cli) => cli,
-        Err(error) => return usage(&error, json, io),
+        Err(error) => return usage(error, json, io),
     };
     let color = match global.color {
         Color::Always => true,
@@ -68,7 +68,7 @@ pub fn reference() -> String {
 }
 
 /// Help and version are data; a wrong command line is an error.
-fn usage(error: &clap::Error, json: bool, io: &mut Io) -> ExitStatus {
+fn usage(error: clap::Error, json: bool, io: &mut Io) -> ExitStatus {
     let text = error.render().to_string();
     if error.use_stderr() {
         let mut printer = Printer::new(io, json, false, false);
@@ -76,8 +76,7 @@ fn usage(error: &clap::Error, json: bool, io: &mut Io) -> ExitStatus {
             printer.warn(text.trim_end());
             return ExitStatus::Usage;
         }
-        let text = text.trim_end().trim_start_matches("error: ").to_owned();
-        printer.error(&CommandError::usage(text));
+        printer.error(&CommandError::from(error));
         return ExitStatus::Usage;
     }
     match Printer::new(io, false, false, false).data(&text) {

@@ -18,3 +18,4 @@ mod errors;
 mod runs;
 mod support;
 mod tools;
+mod unknown_names;

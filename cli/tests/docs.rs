@@ -263,10 +263,7 @@ fn completions_know_every_verb() {
     -- stderr --
     error: invalid value 'tcsh' for '<SHELL>'
       [possible values: bash, elvish, fish, powershell, zsh]
-
-      tip: a similar value exists: 'zsh'
-
-    For more information, try '--help'.
+      hint: --help tells more
     -- exit 64 --
     ");
 }

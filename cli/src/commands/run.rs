@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use placet_engine::engine::{EngineError, NewRun, Outfit};
 use placet_engine::outfit::SCRIPT_PREFIX;
 use placet_engine::record::ConfigRecord;
@@ -45,8 +46,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
 
-    /// Up to which tier gated calls run unasked: false, read-only, low-risk, high-risk or true
-    #[arg(long, value_name = "TIER", value_parser = policy)]
+    /// Up to which tier gated calls run unasked
+    #[arg(long, value_name = "TIER", value_parser = policy())]
     approval_policy: Option<ApprovalPolicy>,
 
     /// Tools that run unasked in this run
@@ -123,9 +124,8 @@ impl Caps {
     }
 }
 
-fn policy(text: &str) -> Result<ApprovalPolicy, String> {
-    text.parse()
-        .map_err(|error: placet_ledger::policy::PolicyError| error.to_string())
+fn policy() -> impl TypedValueParser<Value = ApprovalPolicy> {
+    PossibleValuesParser::new(ApprovalPolicy::WORDS).try_map(|word| word.parse::<ApprovalPolicy>())
 }
 
 /// Starts a run and stays with it.
@@ -228,8 +228,9 @@ fn agent(named: Option<&str>, wiring: &Wiring<'_>) -> Result<(Name, Agent), Comm
             } else {
                 known.join(", ")
             };
-            let what = format!("no agent {name} in the config");
-            Err(CommandError::new(Kind::NotFound, what).hint(format!("known agents: {known}")))
+            let names = wiring.config.agents.keys().map(String::as_str);
+            let error = CommandError::unknown(Kind::NotFound, "agent", text, names);
+            Err(error.hint(format!("agents of the config: {known}")))
         }
     }
 }
