@@ -68,7 +68,7 @@ pub(crate) struct WorkspaceConfig {
 }
 
 /// The name of the file in a workspace.
-const WORKSPACE_FILE: &str = "placet.toml";
+pub(crate) const WORKSPACE_FILE: &str = "placet.toml";
 
 /// The folder of the user's config.
 pub(crate) fn default_folder(io: &Io) -> Option<PathBuf> {

@@ -14,6 +14,7 @@ mod agents;
 mod audit;
 mod damage;
 mod docs;
+mod doctor;
 mod errors;
 mod runs;
 mod support;

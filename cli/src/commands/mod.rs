@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod docs;
+pub(crate) mod doctor;
 pub(crate) mod inbox;
 pub(crate) mod man;
 pub(crate) mod run;
@@ -53,6 +54,7 @@ pub(crate) enum Verb {
     /// Look at the tools that agents have
     #[command(subcommand)]
     Tools(tools::ToolsVerb),
+    Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -69,6 +71,7 @@ pub(crate) fn dispatch(
         Verb::Audit(verb) => audit::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Tools(verb) => tools::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Runs(verb) => runs::dispatch(verb, &mut Wiring::new(global, printer)?),
+        Verb::Doctor(args) => doctor::run(&args, &global, &mut printer),
         Verb::Completions(args) => completions::run(&args, &mut printer),
         Verb::Man(args) => man::run(&args, &mut printer),
     }
