@@ -20,3 +20,4 @@ mod runs;
 mod support;
 mod tools;
 mod unknown_names;
+mod watch;

@@ -1,6 +1,7 @@
 //! The timeline of a run: a line for each record, from facts alone.
 
 use placet_ledger::approval::Actor;
+use placet_ledger::id::RunId;
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::Row;
 
@@ -25,6 +26,23 @@ pub(crate) fn actor(actor: &Actor) -> String {
         Actor::Engine => "engine".to_owned(),
         Actor::Clock => "clock".to_owned(),
     }
+}
+
+/// The rows of the whole log; `prefix` is how a run is named.
+pub(crate) fn log(rows: &[Row], prefix: impl Fn(RunId) -> String) -> String {
+    let lines: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            vec![
+                format!("#{}", row.position),
+                format!("{}@{}", prefix(row.run.run()), row.version),
+                time(row.at),
+                actor(&row.actor),
+                text::inline(&row.summary),
+            ]
+        })
+        .collect();
+    table(&[], &lines)
 }
 
 /// The rows of one run.

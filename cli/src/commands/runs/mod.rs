@@ -9,6 +9,7 @@ mod replay;
 mod resume;
 mod show;
 mod verdicts;
+mod watch;
 
 use clap::Subcommand;
 use placet_ledger::event::SegmentReason;
@@ -33,6 +34,7 @@ pub(crate) enum RunsVerb {
     Answer(answer::AnswerArgs),
     Resume(resume::ResumeArgs),
     Cancel(cancel::CancelArgs),
+    Watch(watch::WatchArgs),
     Replay(replay::ReplayArgs),
 }
 
@@ -49,6 +51,7 @@ pub(crate) fn dispatch(
         RunsVerb::Answer(args) => answer::run(&args, wiring),
         RunsVerb::Resume(args) => resume::run(args, wiring),
         RunsVerb::Cancel(args) => cancel::run(args, wiring),
+        RunsVerb::Watch(args) => watch::run(args, wiring),
         RunsVerb::Replay(args) => replay::run(&args, wiring),
     }
 }
