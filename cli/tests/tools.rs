@@ -6,18 +6,21 @@ use crate::support::World;
 fn lists_tools_without_a_ledger() {
     let world = World::new();
     insta::assert_snapshot!(world.show(&["tools", "list"]), @r"
-    TOOL        TIER       KIND   DESCRIPTION
-    edit_file   high-risk  pair   Replace a text in a file of the workspace. ` (+88 bytes)
-    ls          read-only  plain  List a folder of the workspace: one entry a  (+97 bytes)
-    read_file   read-only  plain  Read a UTF-8 text file of the workspace. `of (+72 bytes)
-    rm          high-risk  pair   Remove a file of the workspace. Folders cann (+14 bytes)
-    write_file  high-risk  pair   Write a text file of the workspace: creates  (+34 bytes)
+    TOOL             TIER       KIND   DESCRIPTION
+    ask_user         read-only  plain  Ask the person a question and wait for the r (+92 bytes)
+    edit_file        high-risk  pair   Replace a text in a file of the workspace. ` (+88 bytes)
+    ls               read-only  plain  List a folder of the workspace: one entry a  (+97 bytes)
+    read_file        read-only  plain  Read a UTF-8 text file of the workspace. `of (+72 bytes)
+    retrieve_result  read-only  plain  Read the result of an earlier call of this r (+56 bytes)
+    rm               high-risk  pair   Remove a file of the workspace. Folders cann (+14 bytes)
+    todo             read-only  plain  Write down your list of what is to be done;  (+91 bytes)
+    write_file       high-risk  pair   Write a text file of the workspace: creates  (+34 bytes)
     -- stderr --
     -- exit 0 --
     ");
     let tools = world.call(&["--json", "tools", "list"]).stdout;
     let tools: serde_json::Value = serde_json::from_str(&tools).unwrap();
-    assert_eq!(tools["tools"].as_array().unwrap().len(), 5);
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 8);
     assert!(!world.path("data").exists());
     let left: Vec<_> = std::fs::read_dir(world.dir.path()).unwrap().collect();
     assert_eq!(left.len(), 2, "a scratch folder was left behind");

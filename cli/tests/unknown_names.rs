@@ -100,7 +100,7 @@ fn unknown_words_are_answered_with_the_known_ones() {
     insta::assert_snapshot!(world.show(&["audit", "log", "--verdict", "yes"]), @r"
     -- stderr --
     error: invalid value 'yes' for '--verdict <V>'
-      [possible values: granted, denied, expired, refused]
+      [possible values: granted, denied, revoked, expired, refused]
       hint: --help tells more
     -- exit 64 --
     ");
@@ -115,7 +115,7 @@ fn unknown_words_are_answered_with_the_known_ones() {
     insta::assert_snapshot!(world.show(&["audit", "log", "--type", "run.startd"]), @r"
     -- stderr --
     error: invalid value 'run.startd' for '--type <T>'
-      [possible values: run.started, segment.started, segment.ended, model.called, model.replied, model.failed, call.proposed, call.refused, approval.requested, approval.granted, approval.denied, approval.expired, execution.started, execution.refused, execution.succeeded, execution.failed, execution.stale, execution.interrupted, execution.in_doubt, execution.settled, limits.tightened, tools.narrowed, run.parked, run.cancel_requested, run.finished, ledger.created, rules.adopted, clock.stepped, attempt.refused]
+      [possible values: run.started, segment.started, segment.ended, prompt.added, model.called, model.replied, model.failed, call.proposed, call.refused, approval.requested, approval.granted, approval.denied, approval.revoked, approval.expired, question.asked, question.answered, execution.started, execution.refused, execution.succeeded, execution.failed, execution.stale, execution.interrupted, execution.in_doubt, execution.settled, policy.changed, tool.allowed, limits.tightened, tools.narrowed, run.parked, run.cancel_requested, run.finished, ledger.created, rules.adopted, clock.stepped, attempt.refused]
       hint: did you mean run.started?
       hint: --help tells more
     -- exit 64 --

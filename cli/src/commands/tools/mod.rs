@@ -6,9 +6,11 @@ mod show;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use placet_engine::tool::fs::register_file_tools;
+use placet_engine::engine::Outfit;
+use placet_engine::outfit::LocalOutfit;
 use placet_engine::tool::registry::{Registered, Registry};
-use placet_engine::workspace::{ClosedSet, Workspace};
+use placet_engine::tool::retrieve::NoResults;
+use placet_engine::workspace::ClosedSet;
 
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
@@ -34,19 +36,17 @@ pub(crate) fn dispatch(
     }
 }
 
-/// Every tool of this release. What it is does not depend on where it works, so that an empty
+/// Every tool that a run can have. What it is does not depend on where it works, so that an empty
 /// folder does.
 fn registry(wiring: &mut Wiring<'_>) -> Result<Registry, CommandError> {
     let temporary = wiring.temporary();
     let scratch = Scratch::make_in(&temporary)?;
-    let failed =
-        |error: Box<dyn std::error::Error + Send + Sync>| CommandError::new(Kind::Failed, error);
-    let workspace = Workspace::open(scratch.dir(), ClosedSet::new())
-        .map_err(|error| failed(Box::new(error)))?;
-    let mut registry = Registry::new();
-    let locks = scratch.dir().to_path_buf();
-    register_file_tools(&mut registry, Arc::new(workspace), locks)
-        .map_err(|error| failed(Box::new(error)))?;
+    let outfit = LocalOutfit {
+        closed: ClosedSet::new(),
+        locks: scratch.dir().to_path_buf(),
+    };
+    let tools = outfit.tools(scratch.dir(), Arc::new(NoResults));
+    let (_, registry) = tools.map_err(|error| CommandError::new(Kind::Failed, error))?;
     Ok(registry)
 }
 
