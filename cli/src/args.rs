@@ -10,11 +10,12 @@ use placet_ledger::time::Timestamp;
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
+    /// On a terminal, unless a variable says no.
+    #[value(help = "On a terminal, unless NO_COLOR is set")]
     Auto,
-    /// Always.
+    /// Into files and pipes too.
     Always,
-    /// Never.
+    /// Nowhere.
     Never,
 }
 
@@ -22,8 +23,14 @@ pub(crate) enum Color {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options of every verb")]
 pub(crate) struct GlobalArgs {
-    /// The folder that holds the ledger [env: `PLACET_HOME`] [default: `$XDG_DATA_HOME/placet`]
-    #[arg(long, global = true, overrides_with = "home", value_name = "DIR")]
+    /// The folder of the ledger.
+    #[arg(
+        long,
+        global = true,
+        overrides_with = "home",
+        value_name = "DIR",
+        help = "The folder of the ledger [env: PLACET_HOME] [default: $XDG_DATA_HOME/placet]"
+    )]
     pub(crate) home: Option<PathBuf>,
 
     /// Write JSON on standard output, and errors as JSON
@@ -38,8 +45,13 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
 
-    /// The config file [default: `$XDG_CONFIG_HOME/placet/config.toml`]
-    #[arg(long, global = true, value_name = "FILE")]
+    /// The config file.
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help = "The config file [default: $XDG_CONFIG_HOME/placet/config.toml]"
+    )]
     pub(crate) config: Option<PathBuf>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use placet_engine::outfit::read_text;
-use placet_ledger::policy::ApprovalPolicy;
+use placet_ledger::policy::{ApprovalPolicy, PolicyError};
 use serde::Deserialize;
 
 use crate::error::{CommandError, Kind};
@@ -50,9 +50,11 @@ impl TryFrom<toml::Value> for Policy {
             toml::Value::String(text) => text,
             other => other.to_string(),
         };
-        text.parse()
-            .map(Self)
-            .map_err(|error: placet_ledger::policy::PolicyError| error.to_string())
+        let known = || format!("`{}`", ApprovalPolicy::WORDS.join("`, `"));
+        text.parse().map(Self).map_err(|_: PolicyError| {
+            let shown: String = text.chars().take(80).collect();
+            format!("unknown policy `{shown}`, expected one of {}", known())
+        })
     }
 }
 
@@ -66,7 +68,7 @@ pub(crate) struct WorkspaceConfig {
 }
 
 /// The name of the file in a workspace.
-const WORKSPACE_FILE: &str = "placet.toml";
+pub(crate) const WORKSPACE_FILE: &str = "placet.toml";
 
 /// The folder of the user's config.
 pub(crate) fn default_folder(io: &Io) -> Option<PathBuf> {
@@ -114,19 +116,5 @@ pub(crate) fn workspace(folder: &Path) -> Result<WorkspaceConfig, CommandError> 
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, text: &str) -> Result<T, CommandError> {
-    toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| {
-            text.bytes()
-                .take(span.start)
-                .filter(|byte| *byte == b'\n')
-                .count()
-                + 1
-        });
-        let what = format!(
-            "{}:{line}: {}",
-            path.display(),
-            error.message().replace('\n', " ")
-        );
-        CommandError::usage(what)
-    })
+    toml::from_str(text).map_err(|error| CommandError::in_config(path, text, &error))
 }

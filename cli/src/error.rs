@@ -2,8 +2,12 @@
 
 use std::error::Error;
 use std::fmt;
+use std::path::Path;
 
+use clap::error::{ContextKind, ContextValue};
 use placet_engine::engine::EngineError;
+use placet_engine::nearest::nearest;
+use placet_engine::tool::registry::ScopeError;
 use placet_ledger::answers::CoverageError;
 use placet_ledger::error::LedgerError;
 use placet_ledger::run::Rejection;
@@ -56,6 +60,12 @@ impl Kind {
     }
 }
 
+/// As much of a name that is not known as an error repeats.
+const NAME_CHARS_MAX: usize = 160;
+
+/// Where every run is listed, also those that are done.
+const EVERY_RUN: &str = "placet runs list --all names every run";
+
 /// Why a verb did not do what it was asked.
 #[derive(Debug)]
 pub struct CommandError {
@@ -89,6 +99,36 @@ impl CommandError {
         self
     }
 
+    /// A name that is not known: what kind of thing it names, and the names that are known.
+    pub(crate) fn unknown<'a>(
+        kind: Kind,
+        what: &str,
+        name: &str,
+        known: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
+        Self::new(kind, format!("there is no {what} {shown:?}")).meant(nearest(name, known))
+    }
+
+    /// A config file that cannot be read as one, with its line and the word that was meant.
+    pub(crate) fn in_config(path: &Path, text: &str, error: &toml::de::Error) -> Self {
+        let before = error.span().map_or(0, |span| span.start);
+        let breaks = text.bytes().take(before).filter(|byte| *byte == b'\n');
+        let line = breaks.count().saturating_add(1);
+        let message = error.message().replace('\n', " ");
+        let what = format!("{}:{line}: {message}", path.display());
+        Self::usage(what).meant(meant_in_config(&message))
+    }
+
+    /// Adds what was probably meant, if something is like it.
+    #[must_use]
+    fn meant(self, near: Option<impl fmt::Display>) -> Self {
+        match near {
+            Some(near) => self.hint(format!("did you mean {near}?")),
+            None => self,
+        }
+    }
+
     /// What happened with its causes, on one line.
     pub fn message(&self) -> String {
         let mut text = self.source.to_string();
@@ -114,7 +154,7 @@ impl From<LedgerError> for CommandError {
     fn from(error: LedgerError) -> Self {
         let (kind, hint) = match &error {
             LedgerError::Rejected(rejection) => rejected(rejection),
-            LedgerError::NoRun(_) => (Kind::NotFound, Some("placet runs list")),
+            LedgerError::NoRun(_) => (Kind::NotFound, Some(EVERY_RUN)),
             LedgerError::Conflict => (Kind::Conflict, Some("look at the run and try again")),
             LedgerError::NoRoom(_) => (
                 Kind::Failed,
@@ -170,7 +210,7 @@ fn rejected(rejection: &Rejection) -> (Kind, Option<&'static str>) {
             (Kind::Refused, Some("start a new run to give it more"))
         }
         Rejection::Started | Rejection::NotDriven => (Kind::Conflict, None),
-        Rejection::NotStarted => (Kind::NotFound, Some("placet runs list")),
+        Rejection::NotStarted => (Kind::NotFound, Some(EVERY_RUN)),
         Rejection::Finished(_)
         | Rejection::OutOfTurn(_)
         | Rejection::NotAPerson
@@ -186,19 +226,19 @@ impl From<EngineError> for CommandError {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Ledger(error) => error.into(),
-            EngineError::Scope(error) => {
-                Self::usage(error).hint("placet tools list names every tool")
-            }
+            EngineError::Scope(error) => error.into(),
             EngineError::Outfit(error) => Self::new(Kind::Refused, error),
-            error @ EngineError::NoSuchTool(_) => {
-                Self::new(Kind::Refused, error).hint("tools can be taken away, not added")
+            EngineError::NoSuchTool { ref nearest, .. } => {
+                let near = nearest.clone();
+                Self::new(Kind::Refused, error)
+                    .meant(near)
+                    .hint("tools can be taken away, not added")
             }
             EngineError::UnknownTool { ref nearest, .. } => {
-                let hint = match nearest {
-                    Some(name) => format!("did you mean {name}?"),
-                    None => String::from("placet tools list names every tool"),
-                };
-                Self::new(Kind::NotFound, error).hint(hint)
+                let near = nearest.clone();
+                Self::new(Kind::NotFound, error)
+                    .meant(near)
+                    .hint("placet tools list names every tool")
             }
             error @ EngineError::NoProposal(_) => Self::new(Kind::Refused, error)
                 .hint("nothing was changed: placet runs show RUN shows the arguments as they are"),
@@ -215,13 +255,23 @@ impl From<EngineError> for CommandError {
     }
 }
 
+impl From<ScopeError> for CommandError {
+    fn from(error: ScopeError) -> Self {
+        let ScopeError::Unknown { nearest, .. } = &error;
+        let near = nearest.clone();
+        Self::usage(error)
+            .meant(near)
+            .hint("placet tools list names every tool")
+    }
+}
+
 impl From<LookupError> for CommandError {
     fn from(error: LookupError) -> Self {
         match error {
-            LookupError::Malformed(_) => Self::usage(error).hint("placet runs list names the runs"),
-            LookupError::NotFound { .. } => {
-                Self::new(Kind::NotFound, error).hint("placet runs list --all")
-            }
+            LookupError::Malformed(_) => Self::usage(error).hint(EVERY_RUN),
+            LookupError::NotFound { nearest, .. } => Self::new(Kind::NotFound, error)
+                .meant(nearest)
+                .hint(EVERY_RUN),
             LookupError::Ambiguous { .. } => Self::usage(error).hint("give more digits"),
         }
     }
@@ -257,5 +307,97 @@ impl From<OpenError> for CommandError {
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         Self::new(Kind::Failed, error)
+    }
+}
+
+impl From<clap::Error> for CommandError {
+    fn from(error: clap::Error) -> Self {
+        let text = error.render().to_string();
+        // What stands below the first empty line says what can be done, in other words than ours.
+        let mut parts = text.trim_start_matches("error: ").split("\n\n");
+        let what = parts.next().unwrap_or_default().trim_end().to_owned();
+        let mut new = Self::usage(what).meant(meant_in_words(&error));
+        for part in parts {
+            let line = part.trim();
+            if let Some(usage) = line.strip_prefix("Usage: ") {
+                new = new.hint(format!("usage: {usage}"));
+            } else if line.starts_with("For more information") {
+                new = new.hint("--help tells more");
+            }
+        }
+        new
+    }
+}
+
+/// The known word that was probably meant on the command line.
+fn meant_in_words(error: &clap::Error) -> Option<String> {
+    let given = error.get(ContextKind::InvalidValue);
+    let known = error.get(ContextKind::ValidValue);
+    if let (Some(ContextValue::String(given)), Some(ContextValue::Strings(known))) = (given, known)
+    {
+        return nearest(given, known.iter().map(String::as_str)).map(str::to_owned);
+    }
+    let suggested = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg];
+    suggested
+        .into_iter()
+        .find_map(|kind| match error.get(kind) {
+            Some(ContextValue::String(word)) => Some(word.clone()),
+            Some(ContextValue::Strings(words)) => words.first().cloned(),
+            Some(_) | None => None,
+        })
+}
+
+/// The known key or word that was probably meant in a config: the message has the unknown one and
+/// then the known ones in backticks.
+fn meant_in_config(message: &str) -> Option<&str> {
+    let mut words = message
+        .strip_prefix("unknown ")?
+        .split('`')
+        .skip(1)
+        .step_by(2);
+    let given = words.next()?;
+    nearest(given, words)
+}
+
+#[cfg(test)]
+mod tests {
+    use placet_ledger::id::RunId;
+
+    use super::*;
+
+    #[test]
+    fn a_prefix_of_several_runs_names_them_all() {
+        let run = |text: &str| RunId::new(text.parse().unwrap());
+        let candidates = vec![
+            run("b3e41f00-0000-4000-8000-000000000001"),
+            run("b3e41f70-0000-4000-8000-000000000002"),
+        ];
+        let prefix = "b3e41f".to_owned();
+        let error = CommandError::from(LookupError::Ambiguous { prefix, candidates });
+        assert_eq!(
+            error.message(),
+            "b3e41f is the beginning of 2 runs: b3e41f00-0000-4000-8000-000000000001, \
+             b3e41f70-0000-4000-8000-000000000002"
+        );
+        assert_eq!(error.kind, Kind::Usage);
+        assert_eq!(error.hints, ["give more digits"]);
+    }
+
+    #[test]
+    fn what_was_meant_in_a_config_is_one_of_the_known_words() {
+        for (message, meant) in [
+            ("unknown field `agent`, expected `agents`", Some("agents")),
+            ("unknown field `a`, expected one of `model`, `system`", None),
+            ("unknown field `modle`, there are no fields", None),
+            (
+                "unknown policy `lowrisk`, expected one of `false`, `low-risk`",
+                Some("low-risk"),
+            ),
+            ("invalid type: integer `3`, expected a string", None),
+            ("unknown ", None),
+            ("", None),
+        ] {
+            assert_eq!(meant_in_config(message), meant, "{message}");
+        }
     }
 }

@@ -29,6 +29,36 @@ pub enum ExitStatus {
 }
 
 impl ExitStatus {
+    /// All of them, by their numbers.
+    pub const ALL: [Self; 10] = [
+        Self::Done,
+        Self::Failed,
+        Self::Parked,
+        Self::Refused,
+        Self::NotFound,
+        Self::Conflict,
+        Self::Integrity,
+        Self::Usage,
+        Self::Interrupted,
+        Self::Terminated,
+    ];
+
+    /// What it means, the same for all verbs.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Parked => "parked, waiting for an answer",
+            Self::Refused => "refused: a rule, a spent budget, or an answer that does not fit",
+            Self::NotFound => "not found",
+            Self::Conflict => "somebody else was first, or holds it",
+            Self::Integrity => "verification or replay found a difference",
+            Self::Usage => "the command line, the config or an input is wrong",
+            Self::Interrupted => "stopped by Ctrl-C",
+            Self::Terminated => "stopped by a signal to terminate",
+        }
+    }
+
     /// The number.
     pub const fn code(self) -> u8 {
         match self {

@@ -25,6 +25,8 @@ pub struct Io {
     pub env_not_utf8: BTreeSet<String>,
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
+    /// Whether somebody can be asked: standard input and standard error are terminals.
+    pub is_attended: bool,
     /// The user.
     pub uid: u32,
     /// Whether signals are turned into a wish to stop.
@@ -67,6 +69,7 @@ impl Io {
             env,
             env_not_utf8,
             stdout_is_terminal: std::io::stdout().is_terminal(),
+            is_attended: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             uid: rustix::process::getuid().as_raw(),
             signals: true,
             stop: Stop::default(),

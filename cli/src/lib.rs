@@ -18,37 +18,26 @@ mod wiring;
 use std::ffi::OsString;
 use std::sync::atomic::Ordering;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
-use args::{Color, GlobalArgs};
-use commands::Verb;
+use args::Color;
+use commands::Cli;
 use error::CommandError;
 use exit::ExitStatus;
 use io::Io;
 use ui::Printer;
-use wiring::Wiring;
-
-/// An event-sourced approval ledger with replayable runs.
-///
-/// An agent's tool calls are proposed, gated by policy or a person, and only then executed; every
-/// step is an immutable record that anyone can check.
-#[derive(Debug, Parser)]
-#[command(name = "placet", version, max_term_width = 100)]
-struct Cli {
-    #[command(flatten)]
-    global: GlobalArgs,
-
-    #[command(subcommand)]
-    verb: Verb,
-}
 
 /// Does what the command line says.
 pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
     let json = args.iter().any(|arg| arg == "--json");
-    let Cli { global, verb } = match Cli::try_parse_from(args) {
+    let width = Printer::new(io, json, false, false).width();
+    let parsed = commands::tree(width)
+        .try_get_matches_from(args)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let Cli { global, verb } = match parsed {
         Ok(cli) => cli,
-        Err(error) => return usage(&error, json, io),
+        Err(error) => return usage(error, json, io),
     };
     let color = match global.color {
         Color::Always => true,
@@ -56,9 +45,7 @@ pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
         Color::Auto => io.stdout_is_terminal && io.var("NO_COLOR").is_none(),
     };
     let (json, quiet) = (global.json, global.quiet);
-    let done = Wiring::new(global, Printer::new(io, json, quiet, color))
-        .and_then(|mut wiring| commands::dispatch(verb, &mut wiring));
-    match done {
+    match commands::dispatch(verb, global, Printer::new(io, json, quiet, color)) {
         Ok(ExitStatus::Interrupted) if io.terminated.load(Ordering::Relaxed) => {
             ExitStatus::Terminated
         }
@@ -70,8 +57,18 @@ pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
     }
 }
 
+/// The command line as it describes itself: what help, man pages and the reference are made of.
+pub fn command() -> clap::Command {
+    commands::tree(ui::WIDTH_DEFAULT)
+}
+
+/// The reference of the command line, as `docs/CLI.md` holds it.
+pub fn reference() -> String {
+    commands::docs::reference()
+}
+
 /// Help and version are data; a wrong command line is an error.
-fn usage(error: &clap::Error, json: bool, io: &mut Io) -> ExitStatus {
+fn usage(error: clap::Error, json: bool, io: &mut Io) -> ExitStatus {
     let text = error.render().to_string();
     if error.use_stderr() {
         let mut printer = Printer::new(io, json, false, false);
@@ -79,8 +76,7 @@ fn usage(error: &clap::Error, json: bool, io: &mut Io) -> ExitStatus {
             printer.warn(text.trim_end());
             return ExitStatus::Usage;
         }
-        let text = text.trim_end().trim_start_matches("error: ").to_owned();
-        printer.error(&CommandError::usage(text));
+        printer.error(&CommandError::from(error));
         return ExitStatus::Usage;
     }
     match Printer::new(io, false, false, false).data(&text) {

@@ -1,7 +1,9 @@
 //! Reading a ledger: what every verb that changes nothing opens, whatever the store's state.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Once};
 
 use placet_engine::clock::SystemClock;
 use placet_ledger::clock::Clock;
@@ -128,4 +130,29 @@ pub(crate) fn look(wiring: &mut Wiring<'_>) -> Look {
         now: now(),
         program: wiring.program(),
     }
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does something that may panic; a panic is an answer, and nothing is written about it.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                before(info);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    QUIET.set(false);
+    done.map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        text.unwrap_or_else(|| "it panicked".to_owned())
+    })
 }

@@ -21,11 +21,13 @@ use placet_ledger::run::Caller;
 use placet_ledger::store::EventStore;
 use placet_ledger::store::sled::SledStore;
 use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::args::GlobalArgs;
 use crate::config::{self, Config};
 use crate::error::{CommandError, Kind};
+use crate::exit::ExitStatus;
 use crate::home::Home;
 use crate::tee::Tee;
 use crate::ui::{Printer, text};
@@ -325,37 +327,59 @@ impl<'a> Wiring<'a> {
     }
 
     /// Turns the first Ctrl-C, and a wish to terminate, into a wish to stop.
-    fn listen(&mut self) {
+    pub(crate) fn listen(&mut self) {
         let io = self.printer.io();
         if !io.signals {
             return;
         }
         let (stop, terminated) = (io.stop.clone(), io.terminated.clone());
+        // They are listened for from now on, not from when the task is first run.
+        let entered = self.runtime.enter();
+        let mut signals = Signals::new();
+        drop(entered);
         self.runtime.spawn(async move {
-            if !signalled().await {
+            if signals.next().await == ExitStatus::Terminated {
                 terminated.store(true, Ordering::Relaxed);
             }
             stop.raise();
             // Whoever asks twice does not want to wait for a tool that hangs: the record knows
             // what had started.
-            let interrupt = signalled().await;
-            std::process::exit(if interrupt { 130 } else { 143 });
+            let status = signals.next().await;
+            std::process::exit(status.code().into());
         });
     }
 }
 
-/// Waits for Ctrl-C (true) or a signal to terminate (false).
-async fn signalled() -> bool {
-    use tokio::signal::unix::{SignalKind, signal};
-    if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => true,
-            _ = terminate.recv() => false,
+/// Ctrl-C, and a signal to terminate; one that cannot be listened for does what it always does.
+struct Signals {
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+}
+
+impl Signals {
+    fn new() -> Self {
+        Self {
+            interrupt: signal(SignalKind::interrupt()).ok(),
+            terminate: signal(SignalKind::terminate()).ok(),
         }
-    } else {
-        drop(tokio::signal::ctrl_c().await);
-        true
     }
+
+    /// How a process ends that the next one asks to end.
+    async fn next(&mut self) -> ExitStatus {
+        tokio::select! {
+            () = heard(self.interrupt.as_mut()) => ExitStatus::Interrupted,
+            () = heard(self.terminate.as_mut()) => ExitStatus::Terminated,
+        }
+    }
+}
+
+async fn heard(signal: Option<&mut Signal>) {
+    if let Some(signal) = signal
+        && signal.recv().await.is_some()
+    {
+        return;
+    }
+    std::future::pending::<()>().await;
 }
 
 /// A word that a shell reads as it is.

@@ -62,6 +62,7 @@ pub(crate) struct World {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) runs: Vec<String>,
     pub(crate) terminal: bool,
+    pub(crate) uid: u32,
     pub(crate) env_not_utf8: BTreeSet<String>,
     pub(crate) stdin: Vec<u8>,
     /// The current folder.
@@ -82,6 +83,7 @@ impl World {
             dir,
             runs: Vec::new(),
             terminal: false,
+            uid: 1000,
             env_not_utf8: BTreeSet::new(),
             stdin: Vec::new(),
         }
@@ -153,7 +155,8 @@ impl World {
             env,
             env_not_utf8: self.env_not_utf8.clone(),
             stdout_is_terminal: self.terminal,
-            uid: 1000,
+            is_attended: false,
+            uid: self.uid,
             signals: false,
             stop: placet_engine::stop::Stop::default(),
             terminated: Arc::default(),

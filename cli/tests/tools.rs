@@ -83,6 +83,7 @@ fn shows_a_tool() {
     -- stderr --
     error: there is no tool "write_fiel"
       hint: did you mean write_file?
+      hint: placet tools list names every tool
     -- exit 4 --
     "#);
     insta::assert_snapshot!(world.show(&["tools", "show", "\u{1b}[2J"]), @r#"

@@ -28,6 +28,9 @@ pub enum ApprovalPolicy {
 }
 
 impl ApprovalPolicy {
+    /// The words that people may write.
+    pub const WORDS: [&str; 5] = ["false", "read-only", "low-risk", "high-risk", "true"];
+
     /// The word that records and cards use.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -301,7 +301,7 @@ async fn a_resume_never_makes_anything_wider() {
             },
         ] {
             let error = world.resume_narrowed(run, narrowing).await.unwrap_err();
-            let known = matches!(&error, WorldError::Engine(EngineError::NoSuchTool(name))
+            let known = matches!(&error, WorldError::Engine(EngineError::NoSuchTool { name, .. })
                 if name == tool);
             assert!(known, "{error}");
         }
@@ -343,7 +343,7 @@ async fn a_tool_that_was_narrowed_away_does_not_come_back() {
     };
     let error = world.resume_narrowed(run, back).await.unwrap_err();
     let known =
-        matches!(&error, WorldError::Engine(EngineError::NoSuchTool(name)) if name == "act");
+        matches!(&error, WorldError::Engine(EngineError::NoSuchTool { name, .. }) if name == "act");
     assert!(known, "{error}");
 }
 

@@ -1,7 +1,11 @@
 //! The verbs: a file a verb, a folder a noun. A verb parses, calls one facade, prints.
 
 pub(crate) mod audit;
+pub(crate) mod completions;
+pub(crate) mod docs;
+pub(crate) mod doctor;
 pub(crate) mod inbox;
+pub(crate) mod man;
 pub(crate) mod policy;
 pub(crate) mod run;
 pub(crate) mod runs;
@@ -9,11 +13,35 @@ mod start;
 pub(crate) mod tools;
 mod words;
 
-use clap::Subcommand;
+use clap::{Command, CommandFactory, Parser, Subcommand};
 
+use crate::args::GlobalArgs;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
+use crate::ui::Printer;
 use crate::wiring::Wiring;
+
+/// Columns beyond which help is not read with ease.
+const HELP_COLUMNS_MAX: usize = 100;
+
+/// An event-sourced approval ledger with replayable runs
+///
+/// An agent's tool calls are proposed, gated by policy or a person, and only then executed; every
+/// step is an immutable record that anyone can check.
+#[derive(Debug, Parser)]
+#[command(name = "placet", version)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// The whole command line, whose help has so many columns.
+pub(crate) fn tree(columns: usize) -> Command {
+    Cli::command().term_width(columns.min(HELP_COLUMNS_MAX))
+}
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -32,16 +60,26 @@ pub(crate) enum Verb {
     /// Look at the tools that agents have
     #[command(subcommand)]
     Tools(tools::ToolsVerb),
+    Doctor(doctor::DoctorArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
-/// Does it.
-pub(crate) fn dispatch(verb: Verb, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+/// Does it. What describes the program needs neither home nor config.
+pub(crate) fn dispatch(
+    verb: Verb,
+    global: GlobalArgs,
+    mut printer: Printer<'_>,
+) -> Result<ExitStatus, CommandError> {
     match verb {
-        Verb::Run(args) => run::run(args, wiring),
-        Verb::Inbox(args) => inbox::run(&args, wiring),
-        Verb::Audit(verb) => audit::dispatch(verb, wiring),
-        Verb::Policy(verb) => policy::dispatch(verb, wiring),
-        Verb::Tools(verb) => tools::dispatch(verb, wiring),
-        Verb::Runs(verb) => runs::dispatch(verb, wiring),
+        Verb::Run(args) => run::run(args, &mut Wiring::new(global, printer)?),
+        Verb::Inbox(args) => inbox::run(&args, &mut Wiring::new(global, printer)?),
+        Verb::Audit(verb) => audit::dispatch(verb, &mut Wiring::new(global, printer)?),
+        Verb::Policy(verb) => policy::dispatch(verb, &mut Wiring::new(global, printer)?),
+        Verb::Tools(verb) => tools::dispatch(verb, &mut Wiring::new(global, printer)?),
+        Verb::Runs(verb) => runs::dispatch(verb, &mut Wiring::new(global, printer)?),
+        Verb::Doctor(args) => doctor::run(&args, &global, &mut printer),
+        Verb::Completions(args) => completions::run(&args, &mut printer),
+        Verb::Man(args) => man::run(&args, &mut printer),
     }
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use placet_ledger::id::Name;
-use placet_ledger::policy::{ApprovalPolicy, PolicyError};
+use placet_ledger::policy::ApprovalPolicy;
 
 use crate::config::{self, Agent};
 use crate::error::{CommandError, Kind};
@@ -21,8 +22,8 @@ pub(crate) struct GateArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 
-    /// Up to which tier gated calls run unasked: false, read-only, low-risk, high-risk or true
-    #[arg(long, value_name = "TIER", value_parser = policy)]
+    /// Up to which tier gated calls run unasked
+    #[arg(long, value_name = "TIER", value_parser = policy())]
     pub(crate) approval_policy: Option<ApprovalPolicy>,
 
     /// Tools that run unasked in this run
@@ -79,8 +80,8 @@ impl GateArgs {
 }
 
 /// A policy by its word.
-pub(crate) fn policy(text: &str) -> Result<ApprovalPolicy, String> {
-    text.parse().map_err(|error: PolicyError| error.to_string())
+pub(crate) fn policy() -> impl TypedValueParser<Value = ApprovalPolicy> {
+    PossibleValuesParser::new(ApprovalPolicy::WORDS).try_map(|word| word.parse::<ApprovalPolicy>())
 }
 
 fn agent(named: Option<&str>, wiring: &Wiring<'_>) -> Result<(Name, Agent), CommandError> {
@@ -96,8 +97,9 @@ fn agent(named: Option<&str>, wiring: &Wiring<'_>) -> Result<(Name, Agent), Comm
             } else {
                 known.join(", ")
             };
-            let what = format!("no agent {name} in the config");
-            Err(CommandError::new(Kind::NotFound, what).hint(format!("known agents: {known}")))
+            let names = wiring.config.agents.keys().map(String::as_str);
+            let error = CommandError::unknown(Kind::NotFound, "agent", text, names);
+            Err(error.hint(format!("agents of the config: {known}")))
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::error::CommandError;
 use crate::io::Io;
 
 /// Columns where nothing tells how many there are.
-const WIDTH_DEFAULT: usize = 80;
+pub(crate) const WIDTH_DEFAULT: usize = 80;
 
 /// Fewer columns leave no room beside the margin.
 const WIDTH_MIN: usize = 40;
@@ -25,12 +25,22 @@ const WIDTH_MIN: usize = 40;
 /// More columns are not read with ease.
 const WIDTH_MAX: usize = 160;
 
+/// Whoever reads the data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// As far as is known.
+    There,
+    /// It closed the pipe.
+    Gone,
+}
+
 /// Writes data to standard output and everything else to standard error.
 pub(crate) struct Printer<'a> {
     io: &'a mut Io,
     json: bool,
     quiet: bool,
     color: bool,
+    reader: Reader,
 }
 
 impl<'a> Printer<'a> {
@@ -41,12 +51,18 @@ impl<'a> Printer<'a> {
             json,
             quiet,
             color,
+            reader: Reader::There,
         }
     }
 
     /// Whether JSON is wanted.
     pub(crate) fn json(&self) -> bool {
         self.json
+    }
+
+    /// Whether whoever read the data has gone away.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.reader == Reader::Gone
     }
 
     /// Whether colour is wanted on standard output.
@@ -84,14 +100,18 @@ impl<'a> Printer<'a> {
         self.raw(text.as_bytes())
     }
 
-    fn raw(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
+    /// Data as it is, which is nobody's text but ours.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
         let written = self
             .io
             .stdout
             .write_all(bytes)
             .and_then(|()| self.io.stdout.flush());
         match written {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                self.reader = Reader::Gone;
+                Ok(())
+            }
             other => Ok(other?),
         }
     }

@@ -1,6 +1,7 @@
 //! The timeline of a run: a line for each record, and the beginning of what was said with it.
 
 use placet_ledger::approval::Actor;
+use placet_ledger::id::RunId;
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::Row;
 
@@ -31,13 +32,31 @@ pub(crate) fn actor(actor: &Actor) -> String {
     }
 }
 
-/// The rows of one run; `events` say what was said with each.
+/// The rows of the whole log; `prefix` is how a run is named.
+pub(crate) fn log(rows: &[Row], prefix: impl Fn(RunId) -> String) -> String {
+    let lines: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            vec![
+                format!("#{}", row.position),
+                format!("{}@{}", prefix(row.run.run()), row.version),
+                time(row.at),
+                actor(&row.actor),
+                text::inline(&row.summary),
+            ]
+        })
+        .collect();
+    table(&[], &lines)
+}
+
+/// The rows of one run; `events`, where there are any, say what was said with each.
 pub(crate) fn rows(rows: &[Row], events: &[EventRow]) -> String {
     let lines: Vec<Vec<String>> = rows
         .iter()
-        .zip(events)
-        .map(|(row, event)| {
-            let said = event.said.as_deref().map(|said| {
+        .enumerate()
+        .map(|(index, row)| {
+            let said = events.get(index).and_then(|event| event.said.as_deref());
+            let said = said.map(|said| {
                 let said = text::excerpt(said, SAID_COLUMNS);
                 format!(": {said}")
             });

@@ -1,6 +1,7 @@
 //! Shapes of `--json`: domain types never go out as they are.
 
 pub(crate) mod approval;
+pub(crate) mod doctor;
 pub(crate) mod log;
 pub(crate) mod policy;
 pub(crate) mod run;

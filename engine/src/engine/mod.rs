@@ -27,6 +27,7 @@ use crate::context::Conversation;
 use crate::effects::BriefError;
 use crate::heard::Heard;
 use crate::model::Model;
+use crate::nearest::nearest;
 use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
 use crate::runner::{Progress, Runner, RunnerError};
 use crate::stop::{Halt, Stop};
@@ -52,8 +53,13 @@ pub enum EngineError {
     #[error(transparent)]
     Scope(#[from] ScopeError),
     /// A tool that a run may not have.
-    #[error("the run does not have the tool {0}")]
-    NoSuchTool(String),
+    #[error("the run does not have the tool {name:?}")]
+    NoSuchTool {
+        /// The name that was given.
+        name: String,
+        /// The tool of the run whose name is most like it.
+        nearest: Option<Name>,
+    },
     /// A name that no tool has.
     #[error("there is no tool {name:?}")]
     UnknownTool {
@@ -383,7 +389,11 @@ impl Engine {
         let mut named = narrowing.tools.iter().flatten().chain(&narrowing.denied);
         let known = |text: &&String| has.iter().any(|name| name.as_str() == text.as_str());
         if let Some(unknown) = named.find(|text| !known(text)) {
-            return Err(EngineError::NoSuchTool(unknown.chars().take(160).collect()));
+            let near = nearest(unknown, has.iter().map(Name::as_str));
+            return Err(EngineError::NoSuchTool {
+                name: unknown.chars().take(160).collect(),
+                nearest: near.and_then(|name| name.parse().ok()),
+            });
         }
         let listed = |name: &Name, list: &[String]| list.iter().any(|t| t == name.as_str());
         let keep = |name: &&Name| {

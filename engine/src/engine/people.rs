@@ -42,7 +42,11 @@ impl Engine {
         let (registry, _, _) = self.equip(run).await?;
         let name = tool.as_ref().map(Name::as_str).unwrap_or_default();
         let Lookup::Tool(found) = registry.visible(name) else {
-            return Err(EngineError::NoSuchTool(name.to_owned()));
+            // The record names it, so that nobody mistook it for another.
+            return Err(EngineError::NoSuchTool {
+                name: name.to_owned(),
+                nearest: None,
+            });
         };
         let act = propose(call, found, arguments).await;
         let Command::Propose(proposal) = &act.command else {

@@ -108,7 +108,7 @@ pub enum LookupError {
     #[error("expected the first {PREFIX_DIGITS_MIN} or more hex digits of a run's id, found {0:?}")]
     Malformed(String),
     /// No run begins so.
-    #[error("no run begins with {prefix}{}", hint(*nearest))]
+    #[error("no run begins with {prefix}")]
     NotFound {
         /// What was looked for.
         prefix: String,
@@ -123,11 +123,6 @@ pub enum LookupError {
         /// The runs, in the order of their ids.
         candidates: Vec<RunId>,
     },
-}
-
-fn hint(nearest: Option<RunId>) -> String {
-    let hint = nearest.map(|run| format!("; the nearest is {run}"));
-    hint.unwrap_or_default()
 }
 
 fn list(runs: &[RunId]) -> String {

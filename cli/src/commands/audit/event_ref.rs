@@ -8,7 +8,7 @@ use placet_ledger::store::Stored;
 use placet_ledger::view::{LookupError, RunList};
 
 use crate::error::{CommandError, Kind};
-use crate::reading::Reading;
+use crate::reading::{Reading, damaged};
 
 /// The name of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,30 +53,49 @@ impl EventRef {
     ) -> Result<Recorded, CommandError> {
         let store = reading.store();
         let failed = |error| CommandError::from(LedgerError::from(error));
-        let (found, what) = match self {
+        let found = match self {
             Self::At(position) => {
-                let size = store.tail().await.map_err(failed)?.size;
-                let what =
-                    format!("there is no position {position}: the ledger has {size} records");
                 let page = store.read_all(*position, 1).await.map_err(failed)?;
-                (
-                    page.into_iter().find(|stored| stored.position == *position),
-                    what,
-                )
+                let mut page = page.into_iter();
+                match page.find(|stored| stored.position == *position) {
+                    Some(stored) => stored,
+                    None => return Err(beyond_log(reading, *position).await?),
+                }
             }
             Self::Of(prefix, version) => {
                 let stream = stream(reading, runs, prefix).await?;
-                let what = format!("{stream} has no version {version}");
                 let page = store.read_run(stream, *version, 1).await.map_err(failed)?;
-                (page.into_iter().next(), what)
+                match page.into_iter().next() {
+                    Some(stored) => stored,
+                    None => return Err(beyond_stream(reading, stream, *version).await?),
+                }
             }
         };
-        let missing = || CommandError::new(Kind::NotFound, what).hint("placet audit log");
-        found
-            .map(Stored::parse)
-            .ok_or_else(missing)?
-            .map_err(failed)
+        Stored::parse(found).map_err(failed)
     }
+}
+
+/// There is no such position; the last one is named.
+async fn beyond_log(reading: &Reading, position: Position) -> Result<CommandError, CommandError> {
+    let tail = reading.store().tail().await.map_err(damaged)?;
+    let (size, last) = (tail.size, tail.size.saturating_sub(1));
+    let what = format!("there is no position {position}: the ledger has {size} records");
+    Ok(CommandError::new(Kind::NotFound, what).hint(format!("the last one is '#{last}'")))
+}
+
+/// There is no such version; the last one is named.
+async fn beyond_stream(
+    reading: &Reading,
+    stream: StreamId,
+    version: Version,
+) -> Result<CommandError, CommandError> {
+    let records = reading.stream(stream).await?;
+    let what = format!("{stream} has no version {version}");
+    let error = CommandError::new(Kind::NotFound, what);
+    Ok(match records.last().map(|last| last.envelope.version()) {
+        Some(last) => error.hint(format!("the last one is {stream}@{last}")),
+        None => error.hint("placet audit log lists every record"),
+    })
 }
 
 /// The stream whose id begins so: a run, or one of the two that belong to the ledger itself.

@@ -14,7 +14,7 @@ use crate::exit::ExitStatus;
 use crate::reading::Reading;
 use crate::wiring::Wiring;
 
-/// Write records and contents as JSON lines that `audit verify FILE` checks
+/// Write records and contents as JSON lines that audit verify checks
 ///
 /// Contents stand in it in clear unless --facts-only is given. An existing file is not
 /// overwritten.

@@ -17,7 +17,7 @@ use crate::args::When;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::reading::{self, Reading};
-use crate::ui::{csv, table, text, timeline};
+use crate::ui::{csv, timeline};
 use crate::wire::log::{EventOut, Log};
 use crate::wiring::Wiring;
 
@@ -119,19 +119,8 @@ pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
     } else if rows.is_empty() {
         wiring.printer.note("no record meets that");
     } else {
-        let lines: Vec<_> = rows
-            .iter()
-            .map(|row| {
-                vec![
-                    format!("#{}", row.position),
-                    format!("{}@{}", runs.shortest_prefix(row.run.run()), row.version),
-                    timeline::time(row.at),
-                    timeline::actor(&row.actor),
-                    text::inline(&row.summary),
-                ]
-            })
-            .collect();
-        wiring.printer.data(&table::table(&[], &lines))?;
+        let page = timeline::log(&rows, |run| runs.shortest_prefix(run));
+        wiring.printer.data(&page)?;
     }
     Ok(ExitStatus::Done)
 }

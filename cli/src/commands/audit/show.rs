@@ -21,9 +21,9 @@ use crate::ui::text::{self, Letters};
 use crate::wire::log::{Check, EventOut, Shown, hex};
 use crate::wiring::Wiring;
 
-/// Show one record: verbatim, with its contents, and what it rests on computed again
+/// Show one record: verbatim, with its contents, and what it rests on
 ///
-/// Exit 6 where a digest does not come to what is recorded.
+/// What it rests on is computed again. Exit 6 where a digest does not come to what is recorded.
 ///
 /// Example: placet audit show b3e41f@9
 #[derive(Debug, Args)]

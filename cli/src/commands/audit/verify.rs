@@ -1,12 +1,9 @@
 //! `placet audit verify`: whether a ledger, or an export, is what was written.
 
-use std::cell::Cell;
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 
 use clap::Args;
 use placet_engine::policy::Gate;
@@ -18,6 +15,7 @@ use placet_ledger::store::sled::OpenError;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::home::Scratch;
+use crate::reading::quietly;
 use crate::ui::text;
 use crate::wire::verify::{FindingOut, Verified};
 use crate::wiring::Wiring;
@@ -26,10 +24,10 @@ use crate::wiring::Wiring;
 /// bytes beside it as a record may have. A reader of evidence must not be kept reading without end.
 const LINE_BYTES_MAX: u64 = (6 * CONTENT_BYTES_MAX + RECORD_BYTES_MAX) as u64;
 
-/// Verify the ledger, or an export: every record, link, content and automatic decision
+/// Verify the ledger, or an export
 ///
-/// Works on a copy and changes nothing. Exit 6 where something is not as it was written; the
-/// first bad position is named with the reason.
+/// Every record, link, content and automatic decision, on a copy: nothing is changed. Exit 6 where
+/// something is not as it was written; the first bad position is named with the reason.
 ///
 /// Example: placet audit verify evidence.jsonl
 #[derive(Debug, Args)]
@@ -113,31 +111,6 @@ fn own_finding(why: &CommandError, nothing_else: bool) -> Option<(&'static str, 
         _ => return None,
     };
     Some((kind, why.message()))
-}
-
-thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Does something that may panic; a panic is an answer, and nothing is written about it.
-fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if !QUIET.get() {
-                before(info);
-            }
-        }));
-    });
-    QUIET.set(true);
-    let done = catch_unwind(AssertUnwindSafe(work));
-    QUIET.set(false);
-    done.map_err(|panic| {
-        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        text.unwrap_or_else(|| "it panicked".to_owned())
-    })
 }
 
 fn of_file(path: &Path) -> Result<Verified, CommandError> {

@@ -23,6 +23,7 @@ pub(crate) struct ApproveArgs {
     run: String,
 
     /// The calls to approve
+    #[arg(value_name = "CALL")]
     calls: Vec<CallId>,
 
     /// Calls to turn down

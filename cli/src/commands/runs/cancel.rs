@@ -17,7 +17,7 @@ pub(crate) struct CancelArgs {
     /// The run, by the first digits of its id
     run: String,
 
-    /// Why
+    /// Why; the record keeps it
     #[arg(long, value_name = "WHY")]
     note: String,
 }

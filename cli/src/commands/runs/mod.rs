@@ -16,6 +16,7 @@ mod said;
 mod settle;
 mod show;
 mod verdicts;
+mod watch;
 
 use clap::Subcommand;
 use placet_ledger::event::SegmentReason;
@@ -46,6 +47,7 @@ pub(crate) enum RunsVerb {
     Policy(policy::PolicyArgs),
     Resume(resume::ResumeArgs),
     Cancel(cancel::CancelArgs),
+    Watch(watch::WatchArgs),
     Replay(replay::ReplayArgs),
 }
 
@@ -68,6 +70,7 @@ pub(crate) fn dispatch(
         RunsVerb::Policy(args) => policy::run(args, wiring),
         RunsVerb::Resume(args) => resume::run(args, wiring),
         RunsVerb::Cancel(args) => cancel::run(args, wiring),
+        RunsVerb::Watch(args) => watch::run(args, wiring),
         RunsVerb::Replay(args) => replay::run(&args, wiring),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct PolicyArgs {
     run: String,
 
     /// The policy: false, read-only, low-risk, high-risk or true
-    #[arg(value_name = "TIER", value_parser = policy)]
+    #[arg(value_name = "TIER", value_parser = policy())]
     policy: ApprovalPolicy,
 
     /// Why

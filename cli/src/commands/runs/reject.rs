@@ -23,6 +23,7 @@ pub(crate) struct RejectArgs {
     run: String,
 
     /// The calls to turn down
+    #[arg(value_name = "CALL")]
     calls: Vec<CallId>,
 
     /// Calls to approve

@@ -18,9 +18,10 @@ use crate::wiring::Wiring;
 /// What makes an export that can be replayed.
 const EXPORT_ONE: &str = "placet audit export --run RUN";
 
-/// Drive a run again from its record; exit 6 and the first divergence if it differs
+/// Drive a run again from its record, and compare
 ///
-/// Nothing is done outside: no tool runs, no model is asked.
+/// Nothing is done outside: no tool runs, no model is asked. Exit 6 where it differs; the first
+/// divergence is named.
 ///
 /// Example: placet runs replay b3e41f
 #[derive(Debug, Args)]

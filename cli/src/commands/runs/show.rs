@@ -18,7 +18,9 @@ use crate::wire::run::state_word;
 use crate::wire::runs::{EventRow, QuarantineOut, RunShow, ShownFacts};
 use crate::wiring::Wiring;
 
-/// Show a run: what waits with arguments and diff, its timeline, what is left of its budget
+/// Show a run: what waits, its timeline, what is left of its budget
+///
+/// What waits for an answer is shown with every argument and the diff.
 ///
 /// Example: placet runs show b3e41f
 #[derive(Debug, Args)]

@@ -36,7 +36,7 @@ pub(crate) fn dispatch(
     }
 }
 
-/// Every tool of this release. What it is does not depend on where it works, so that an empty
+/// Every tool that a run can have. What it is does not depend on where it works, so that an empty
 /// folder does.
 fn registry(wiring: &mut Wiring<'_>) -> Result<Registry, CommandError> {
     let temporary = wiring.temporary();

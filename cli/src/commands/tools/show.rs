@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use clap::Args;
-use placet_engine::nearest::nearest;
 use placet_engine::tool::registry::Registered;
 use placet_ledger::id::Name;
 
@@ -30,13 +29,8 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
     let known = |tool: &&Registered| tool.spec().name.as_str() == args.tool;
     let Some(tool) = registry.iter().find(known) else {
         let names = registry.names().map(Name::as_str);
-        let near = nearest(&args.tool, names);
-        let what = format!("there is no tool {:?}", args.tool);
-        let error = CommandError::new(Kind::NotFound, what);
-        return Err(match near {
-            Some(near) => error.hint(format!("did you mean {near}?")),
-            None => error.hint("placet tools list names every tool"),
-        });
+        let error = CommandError::unknown(Kind::NotFound, "tool", &args.tool, names);
+        return Err(error.hint("placet tools list names every tool"));
     };
     let mut out = shape(tool);
     out.schema = Some(tool.spec().schema.clone());

@@ -13,17 +13,13 @@ use crate::nearest::nearest;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
     /// A name that no tool has: a typing error in a list of denied tools would leave one allowed.
-    #[error("no tool is named {name:?}{}", hint(.nearest.as_ref()))]
+    #[error("there is no tool {name:?}")]
     Unknown {
         /// The name in the list.
         name: String,
         /// The known name that is most like it.
         nearest: Option<Name>,
     },
-}
-
-fn hint(nearest: Option<&Name>) -> String {
-    nearest.map_or_else(String::new, |name| format!(": did you mean {name}?"))
 }
 
 /// A tool as the record of a run names it.

@@ -142,15 +142,14 @@ fn an_unknown_name_in_a_list_is_an_error_with_the_nearest_known_one() {
         (None, list(&["raed_file"])),
     ] {
         let error = Scope::new(&registry, tools.as_deref(), &denied).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "no tool is named \"raed_file\": did you mean read_file?"
-        );
+        assert_eq!(error.to_string(), "there is no tool \"raed_file\"");
+        let ScopeError::Unknown { nearest, .. } = error;
+        assert_eq!(nearest.as_ref().map(Name::as_str), Some("read_file"));
     }
     let hidden = Scope::new(&registry, None, &list(&["write_file_execute"]));
     assert!(hidden.is_err());
     let far = Scope::new(&registry, None, &list(&["zzzzzz"])).unwrap_err();
-    assert_eq!(far.to_string(), "no tool is named \"zzzzzz\"");
+    assert_eq!(far.to_string(), "there is no tool \"zzzzzz\"");
 }
 
 #[test]

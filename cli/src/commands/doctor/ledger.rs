@@ -1,0 +1,184 @@
+//! Whether the ledger opens, ends where its head file says, and is not ahead of the clock.
+
+use std::path::{Path, PathBuf};
+
+use placet_ledger::envelope::Recorded;
+use placet_ledger::event::Event;
+use placet_ledger::id::Position;
+use placet_ledger::store::head::HeadFile;
+use placet_ledger::store::sled::{OpenError, SledStore};
+use placet_ledger::store::{EventStore, Stored};
+use placet_ledger::time::Timestamp;
+
+use super::Checkup;
+use crate::error::{CommandError, Kind};
+use crate::home::{Home, Scratch};
+use crate::io::Io;
+use crate::reading::{damaged, now, quietly};
+
+/// What the ledger says of itself.
+struct Ends {
+    size: u64,
+    first: Option<Recorded>,
+    last: Option<Recorded>,
+}
+
+/// Looks at the ledger in a copy.
+pub(super) fn check(found: &mut Checkup, home: &Home, io: &Io) {
+    let Some(ledger) = home.ledger() else {
+        return absent(found, home);
+    };
+    let temporary = io
+        .var("TMPDIR")
+        .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let scratch = match Scratch::make(home, &temporary) {
+        Ok(scratch) => scratch,
+        Err(error) => return found.error("ledger", &error),
+    };
+    let head_dir = home.head_dir(ledger);
+    // A store that is damaged may make the library under it panic.
+    let opened = quietly(|| {
+        let (store, why) = SledStore::open_copy(&home.dir, &head_dir, scratch.dir())?;
+        Ok((store.ledger(), read(&store), why))
+    });
+    let (id, ends, why) = match opened {
+        Ok(Ok(opened)) => opened,
+        Ok(Err(OpenError::InUse { pid })) => return in_use(found, pid),
+        Ok(Err(error)) => return found.error("ledger", &error.into()),
+        Err(panic) => {
+            let what = format!("reading the store failed: {panic}");
+            return found.error("ledger", &CommandError::new(Kind::Integrity, what));
+        }
+    };
+    match ends {
+        Ok(ends) => {
+            let (format, size) = (format(ends.first.as_ref()), ends.size);
+            found.ok("ledger", format!("{id}, format {format}, {size} records"));
+            if let Some(last) = &ends.last {
+                clock(found, last.envelope.at(), now());
+            }
+        }
+        Err(error) => found.error("ledger", &error),
+    }
+    match why {
+        Some(why) => found.error(looked_at(&why), &why.into()),
+        None => head(found, &head_dir),
+    }
+}
+
+/// What it was that forbids writing.
+fn looked_at(why: &OpenError) -> &'static str {
+    match why {
+        OpenError::HeadMissing
+        | OpenError::HeadWithoutStore
+        | OpenError::Behind { .. }
+        | OpenError::Forked { .. }
+        | OpenError::Head(_) => "head_file",
+        OpenError::KeysMissing | OpenError::KeysWithoutStore | OpenError::Keys(_) => "content_keys",
+        OpenError::Missing(_)
+        | OpenError::Exists(_)
+        | OpenError::InUse { .. }
+        | OpenError::Damaged(_)
+        | OpenError::Io { .. } => "store",
+    }
+}
+
+/// There is no ledger: nothing yet, or something that is in its place.
+fn absent(found: &mut Checkup, home: &Home) {
+    if !home.is_free() {
+        let what = "what lies in the home is no ledger, or only a part of one";
+        let error = CommandError::new(Kind::Integrity, what);
+        return found.error("ledger", &error.hint("name another place with --home DIR"));
+    }
+    match home.left_in_state() {
+        Some(left) => {
+            let left = left.display();
+            let what = format!("there was one: its head file is still in {left}");
+            let hint = format!("put the home back, or remove {left} to begin anew");
+            let error = CommandError::new(Kind::Integrity, what).hint(hint);
+            found.error("ledger", &error);
+        }
+        None => found.ok("ledger", "none yet: placet run makes one"),
+    }
+}
+
+fn in_use(found: &mut Checkup, pid: Option<u32>) {
+    let by = pid.map_or_else(
+        || "another process".to_owned(),
+        |pid| format!("process {pid}"),
+    );
+    let what = format!("in use by {by}: it was not looked at");
+    found.warn("ledger", what, "ask again when that is done");
+}
+
+/// How many records there are, the first and the last of them.
+fn read(store: &SledStore) -> Result<Ends, CommandError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let read = runtime.block_on(async {
+        let size = store.tail().await?.size;
+        let last = Position::new(size.saturating_sub(1));
+        let one = |page: Vec<Stored>| page.into_iter().next().map(Stored::parse).transpose();
+        Ok(Ends {
+            size,
+            first: one(store.read_all(Position::ZERO, 1).await?)?,
+            last: one(store.read_all(last, 1).await?)?,
+        })
+    });
+    read.map_err(damaged)
+}
+
+/// The format that the first record tells.
+fn format(first: Option<&Recorded>) -> String {
+    if let Some(Event::LedgerCreated(created)) = first.map(|first| first.envelope.event()) {
+        return created.format.to_string();
+    }
+    "unknown".to_owned()
+}
+
+/// How far the head file says that the store had come; it led to this store a moment ago.
+fn head(found: &mut Checkup, head_dir: &Path) {
+    match HeadFile::open(head_dir) {
+        Ok(file) => {
+            let size = file.current().size();
+            found.ok("head_file", format!("agrees, at {size} records"));
+        }
+        Err(error) => found.fail("head_file", error.to_string(), "ask again"),
+    }
+}
+
+/// No record is stamped earlier than the one before it: with a clock that is behind, time stands.
+fn clock(found: &mut Checkup, newest: Timestamp, now: Timestamp) {
+    if now >= newest {
+        return found.ok("clock", "not behind the newest record");
+    }
+    let seconds = newest.ms_since(now).div_ceil(1000);
+    let what = format!("{seconds} s behind the newest record, of {newest}");
+    found.warn(
+        "clock",
+        what,
+        "set it; until then new records have that time",
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::doctor::Status;
+
+    #[test]
+    fn a_clock_that_is_behind_the_log_is_told() {
+        let newest: Timestamp = "2026-12-01T09:00:00.000000Z".parse().unwrap();
+        let told = |now: &str| {
+            let mut found = Checkup::default();
+            clock(&mut found, newest, now.parse().unwrap());
+            let check = found.checks.remove(0);
+            (check.status, check.detail)
+        };
+        let fine = (Status::Ok, String::from("not behind the newest record"));
+        assert_eq!(told("2026-12-01T09:00:00.000000Z"), fine);
+        assert_eq!(told("2026-12-01T09:00:00.000001Z"), fine);
+        let detail = "90 s behind the newest record, of 2026-12-01T09:00:00.000000Z";
+        let behind = (Status::Warn, detail.to_owned());
+        assert_eq!(told("2026-12-01T08:58:30.000000Z"), behind);
+    }
+}

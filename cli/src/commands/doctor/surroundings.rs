@@ -1,0 +1,102 @@
+//! Config, terminal, what confines runs, and room on disk.
+
+use std::path::Path;
+
+use placet_ledger::limits::ROOM_BYTES_MIN;
+
+use super::Checkup;
+use crate::args::GlobalArgs;
+use crate::config;
+use crate::home::Home;
+use crate::io::Io;
+
+/// Looks at what is around the home.
+pub(super) fn check(found: &mut Checkup, global: &GlobalArgs, io: &Io) {
+    user_config(found, global, io);
+    workspace_file(found, io);
+    terminal(found, io);
+    found.ok(
+        "sandbox",
+        "this release starts no process for a run: every tool runs in-process; \
+         answers have the assurance same-user",
+    );
+}
+
+fn user_config(found: &mut Checkup, global: &GlobalArgs, io: &Io) {
+    match config::user(global.config.as_deref(), io) {
+        Ok((path, _)) if !path.exists() => {
+            let place = path.display();
+            found.ok("config", format!("none at {place}: the defaults hold"));
+        }
+        Ok((path, config)) => {
+            let agents: Vec<&str> = config.agents.keys().map(String::as_str).collect();
+            let agents = if agents.is_empty() {
+                "no agents".to_owned()
+            } else {
+                format!("agents: {}", agents.join(", "))
+            };
+            found.ok("config", format!("{}, {agents}", path.display()));
+        }
+        Err(error) => found.error("config", &error),
+    }
+}
+
+fn workspace_file(found: &mut Checkup, io: &Io) {
+    let path = io.path(Path::new(config::WORKSPACE_FILE));
+    let file = path.display();
+    match config::workspace(&io.cwd) {
+        Ok(_) if !path.exists() => found.ok("workspace", format!("no {file}: nothing is denied")),
+        Ok(config) => {
+            let denied = match &config.denied_tools[..] {
+                [] => "nothing is denied".to_owned(),
+                denied => format!("denied: {}", denied.join(", ")),
+            };
+            found.ok("workspace", format!("{file}, {denied}"));
+        }
+        Err(error) => found.error("workspace", &error),
+    }
+}
+
+/// Whether somebody can be asked here, and how the screen is used.
+fn terminal(found: &mut Checkup, io: &Io) {
+    let asked = if io.is_attended {
+        "input and errors are a terminal"
+    } else {
+        "input or errors are no terminal: nobody is asked"
+    };
+    let output = if io.stdout_is_terminal {
+        "output is one"
+    } else {
+        "output is none"
+    };
+    let columns = io.var("COLUMNS").unwrap_or("unknown");
+    let color = match io.var("NO_COLOR") {
+        Some(_) => ", no colour (NO_COLOR)",
+        None => "",
+    };
+    found.ok(
+        "terminal",
+        format!("{asked}; {output}; columns {columns}{color}"),
+    );
+}
+
+/// Looks at the room on the disk of the home, or of the folder in which it would be made.
+pub(super) fn space(found: &mut Checkup, home: &Home) {
+    let there = home.dir.ancestors().find(|above| above.exists());
+    let told = there.map(rustix::fs::statvfs);
+    let Some(Ok(told)) = told else {
+        return found.warn(
+            "space",
+            "unknown: the file system does not tell",
+            "look with df",
+        );
+    };
+    let free = told.f_bavail.saturating_mul(told.f_frsize);
+    let (mib, least) = (free >> 20, ROOM_BYTES_MIN >> 20);
+    if free < ROOM_BYTES_MIN {
+        let what = format!("{mib} MiB free where the home is, fewer than {least}");
+        found.fail("space", what, "make room: below that nothing is started");
+    } else {
+        found.ok("space", format!("{mib} MiB free where the home is"));
+    }
+}
