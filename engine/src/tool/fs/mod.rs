@@ -4,12 +4,16 @@
 //! compare-and-swap (`swap`), the same for writing and editing.
 
 mod edit;
+mod find;
+mod grep;
 mod list;
 mod read;
 mod remove;
+mod stat;
 mod swap;
 #[cfg(test)]
 mod tests;
+mod walk;
 mod write;
 
 use std::path::PathBuf;
@@ -49,6 +53,18 @@ pub fn register_file_tools(
     registry.plain(
         list::spec().build()?,
         Arc::new(list::List(Arc::clone(&files))),
+    )?;
+    registry.plain(
+        stat::spec().build()?,
+        Arc::new(stat::Status(Arc::clone(&files))),
+    )?;
+    registry.plain(
+        find::spec().build()?,
+        Arc::new(find::Find(Arc::clone(&files))),
+    )?;
+    registry.plain(
+        grep::spec().build()?,
+        Arc::new(grep::Grep(Arc::clone(&files))),
     )?;
     registry.pair(
         write::spec().build()?,
@@ -135,6 +151,14 @@ fn text<'a>(arguments: &'a Value, name: &str) -> Result<&'a str, ToolError> {
         .get(name)
         .and_then(Value::as_str)
         .ok_or_else(|| ToolError::failed(format!("the argument {name} must be a text")))
+}
+
+/// A switch among the arguments.
+fn flag(arguments: &Value, name: &str, default: bool) -> bool {
+    arguments
+        .get(name)
+        .and_then(Value::as_bool)
+        .unwrap_or(default)
 }
 
 /// A file that is there, as text.

@@ -1,5 +1,9 @@
 //! Every error that a model can cause with a file tool, and what the person is shown.
 
+mod find;
+mod grep;
+mod stat;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -49,6 +53,11 @@ impl Bench {
         fs::read_to_string(self.at(path)).unwrap()
     }
 
+    pub(super) fn has_folder(self, path: &str) -> Self {
+        fs::create_dir_all(self.at(path)).unwrap();
+        self
+    }
+
     pub(super) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.at("")).unwrap();
         let mut names: Vec<_> = entries
@@ -80,7 +89,7 @@ impl Bench {
     }
 }
 
-fn said<T: std::fmt::Debug>(result: Result<T, ToolError>, expected: &str) {
+pub(super) fn said<T: std::fmt::Debug>(result: Result<T, ToolError>, expected: &str) {
     let error = result.unwrap_err().to_string();
     assert!(
         error.contains(expected),
@@ -89,7 +98,7 @@ fn said<T: std::fmt::Debug>(result: Result<T, ToolError>, expected: &str) {
     assert!(error.is_ascii() && error.len() < 1_000);
 }
 
-fn pipe(path: &Path) {
+pub(super) fn pipe(path: &Path) {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
 }
@@ -416,7 +425,17 @@ async fn the_registered_tools_propose_and_reconcile() {
     )
     .unwrap();
     let names: Vec<_> = registry.names().map(ToString::to_string).collect();
-    assert_eq!(names, ["edit_file", "ls", "read_file", "rm", "write_file"]);
+    let expected = [
+        "edit_file",
+        "find",
+        "grep",
+        "ls",
+        "read_file",
+        "rm",
+        "stat",
+        "write_file",
+    ];
+    assert_eq!(names, expected);
     let Lookup::Tool(tool) = registry.visible("write_file") else {
         panic!("write_file is registered");
     };
