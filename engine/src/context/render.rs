@@ -154,8 +154,44 @@ pub(super) fn result(contents: &Contents, call: &Call, say: Say) -> String {
 /// The result of a changing file tool is a few facts; of any other tool it is its text.
 #[derive(Deserialize)]
 struct Changed {
-    bytes: u64,
+    bytes: Option<u64>,
+    entries: Option<u64>,
+    from: Option<String>,
+    kept: Option<String>,
     path: String,
+}
+
+impl Changed {
+    /// Such as `, 2 entries`; nothing where the number is not known.
+    fn size(&self) -> String {
+        match (self.bytes, self.entries) {
+            (_, Some(1)) => String::from(", 1 entry"),
+            (_, Some(entries)) => format!(", {entries} entries"),
+            (Some(bytes), None) => format!(", {bytes} bytes"),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// What a tool did, in one sentence; `None` for a tool that has no such result.
+    fn told(&self, tool: &str) -> Option<String> {
+        let (path, size) = (&self.path, self.size());
+        let from = self.from.as_deref().unwrap_or_default();
+        let done = match tool {
+            "write_file" | "edit_file" => format!("{path} written{size}."),
+            "rm" => format!("{path} removed{size}."),
+            "mkdir" => match self.entries {
+                None | Some(0 | 1) => format!("{path} made."),
+                Some(folders) => format!("{path} made, {folders} folders."),
+            },
+            "mv" => format!("{from} moved to {path}{size}."),
+            "cp" => format!("{from} copied to {path}{size}."),
+            _ => return None,
+        };
+        let kept = self.kept.as_ref().map_or_else(String::new, |kept| {
+            format!(" What another program put there meanwhile is kept as {kept}.")
+        });
+        Some(format!("Done. {done}{kept}"))
+    }
 }
 
 fn succeeded(contents: &Contents, call: &Call, said: String) -> String {
@@ -168,18 +204,11 @@ fn succeeded(contents: &Contents, call: &Call, said: String) -> String {
         return said;
     };
     let bytes = contents.bytes(commitment).unwrap_or_default();
-    match (
-        call.tool().map(Name::as_str),
-        serde_json::from_slice::<Changed>(bytes),
-    ) {
-        (Some("write_file" | "edit_file"), Ok(changed)) => {
-            format!("Done. {} written, {} bytes.", changed.path, changed.bytes)
-        }
-        (Some("rm"), Ok(changed)) => {
-            format!("Done. {} removed, {} bytes.", changed.path, changed.bytes)
-        }
-        (_, _) => said,
-    }
+    let changed = serde_json::from_slice::<Changed>(bytes).ok();
+    changed
+        .zip(call.tool().map(Name::as_str))
+        .and_then(|(changed, tool)| changed.told(tool))
+        .unwrap_or(said)
 }
 
 fn refused(call: &Call, said: &str) -> String {

@@ -212,6 +212,18 @@ impl Workspace {
         self.target_exact(&real)
     }
 
+    /// Whether the symbolic link at a plain path leads to something inside that is not closed.
+    pub(crate) fn leads_inside(&self, path: &str) -> bool {
+        let Ok(real) = self.resolve(path) else {
+            return false;
+        };
+        // The workspace itself is inside.
+        real.is_empty()
+            || self
+                .target_exact(&real)
+                .is_ok_and(|end| self.look(&end).is_ok())
+    }
+
     /// A folder from a path that a model sent.
     pub(crate) fn folder(&self, text: &str) -> Result<Folder, PathError> {
         let real = self.resolve(&self.parts(text)?.join("/"))?;
@@ -290,11 +302,23 @@ impl Workspace {
             .root
             .try_clone()
             .map_err(|error| PathError::io("open", ".", error))?;
-        let mut folder = self.entered(root, String::new())?;
+        self.descend(&self.entered(root, String::new())?, path)
+    }
+
+    /// Opens a folder beneath an open one in the same way.
+    pub(crate) fn descend(&self, above: &Folder, path: &str) -> Result<Folder, PathError> {
+        let dir = above
+            .dir
+            .try_clone()
+            .map_err(|error| PathError::io("open", &above.path, error))?;
+        let mut folder = Folder {
+            dir,
+            node: above.node,
+            path: above.path.clone(),
+        };
         for name in path.split('/').filter(|name| !name.is_empty()) {
-            let here = join(&folder.path, name);
             if matches!(name, "." | "..") {
-                return Err(PathError::Outside(here));
+                return Err(PathError::Outside(join(&folder.path, name)));
             }
             folder = self.enter(&folder, name)?;
         }

@@ -310,7 +310,7 @@ fn special_files_folders_and_links_are_named_for_what_they_are() {
             said(bench.rm(path), expected);
         }
     }
-    said(bench.rm("folder"), "recursive removal is not available");
+    said(bench.rm("folder"), "set recursive to remove it");
     for (path, expected) in [
         ("folder", "is a folder"),
         ("pipe", "is a pipe"),
@@ -426,10 +426,13 @@ async fn the_registered_tools_propose_and_reconcile() {
     .unwrap();
     let names: Vec<_> = registry.names().map(ToString::to_string).collect();
     let expected = [
+        "cp",
         "edit_file",
         "find",
         "grep",
         "ls",
+        "mkdir",
+        "mv",
         "read_file",
         "rm",
         "stat",
