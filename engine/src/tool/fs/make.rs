@@ -48,7 +48,7 @@ impl ProposeTool for MakeFolder {
 }
 
 pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError> {
-    let path = text(arguments, "path")?.trim_end_matches('/');
+    let path = bare(text(arguments, "path")?);
     let parents = flag(arguments, "parents", false);
     let (above, names) = site(files, path, parents)?;
     for name in &names {
@@ -83,6 +83,18 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
     })
 }
 
+/// A folder's path without slashes and dots at its end.
+fn bare(path: &str) -> &str {
+    let mut bare = path;
+    loop {
+        let shorter = bare.strip_suffix('/').or_else(|| bare.strip_suffix("/."));
+        match shorter {
+            Some(shorter) if !shorter.is_empty() => bare = shorter,
+            Some(_) | None => return bare,
+        }
+    }
+}
+
 /// The innermost folder that is there, and the names that are missing beneath it.
 fn site(files: &Files, path: &str, parents: bool) -> Result<(Folder, Vec<String>), ToolError> {
     let mut missing = Vec::new();
@@ -93,11 +105,10 @@ fn site(files: &Files, path: &str, parents: bool) -> Result<(Folder, Vec<String>
             Err(PathError::MissingFolder(_)) if parents => {
                 let (above, name) = rest.rsplit_once('/').unwrap_or(("", rest));
                 match name {
-                    "" | "." => {}
                     ".." => return Err(PathError::NamesFolder(path.to_owned()).into()),
                     name => missing.push(name.to_owned()),
                 }
-                rest = above;
+                rest = bare(above);
                 continue;
             }
             Err(PathError::Folder(_) | PathError::NamesFolder(_)) if missing.is_empty() => {

@@ -68,7 +68,9 @@ impl Job<'_> {
         let out = node_at(folder, &self.entry).is_ok();
         let Ok(aside) = node_at(folder, &self.temporary) else {
             return match front {
-                Some(front) if front == node && !out => Ok(Reconciled::NotDone),
+                Some(front) if front == node && !out && self.is_in_place(target, entries) => {
+                    Ok(Reconciled::NotDone)
+                }
                 None if !out => {
                     self.sync(folder)?;
                     Ok(Reconciled::Done(self.cleared_tree(entries.len(), None)?))
@@ -102,6 +104,13 @@ impl Job<'_> {
                 | ToolError::InDoubt { .. } => Reconciled::Unknown,
             },
         )
+    }
+
+    /// Whether the folder in its place is the previewed one and nothing of it is missing. The
+    /// number of a folder that is gone may be given to a new one.
+    fn is_in_place(&self, target: &Target, entries: &[TreeEntry]) -> bool {
+        Tree::named(&self.files.workspace, &target.folder, &target.name)
+            .is_ok_and(|tree| tree.holds(entries))
     }
 
     /// Whether a tree is what the removal of these entries leaves at some point, together with the

@@ -78,8 +78,7 @@ impl<'a> Transfer<'a> {
         self.told(Some(bytes))
     }
 
-    /// What became of [`Transfer::relocate`]. A file or folder is known by its node, since it was
-    /// compared before it got its new name.
+    /// What became of [`Transfer::relocate`].
     pub(in crate::tool::fs) fn reconcile_relocate(&self) -> Result<Reconciled, ToolError> {
         let _locks = self.locks()?;
         let Ok(Places { from, to }) = self.places() else {
@@ -89,7 +88,14 @@ impl<'a> Transfer<'a> {
         let at = |place: &Target| node_at(&place.folder, &place.name).ok();
         let aside = node_at(&to.folder, &self.source.temporary).ok();
         if at(&to) == Some(source) {
-            return self.settled(&from, &to, aside == Some(source));
+            if aside == Some(source) {
+                self.source.unlink(&to.folder)?;
+            }
+            // The number of a file that is gone may be given to a new one.
+            if self.source.difference(&to.folder, &to.name).is_some() {
+                return Ok(Reconciled::Unknown);
+            }
+            return self.settled(&from, &to);
         }
         // Whatever was set aside goes back, what was never looked at included.
         if aside.is_some() {
@@ -115,7 +121,8 @@ impl<'a> Transfer<'a> {
                 }
             }
         }
-        Ok(if aside.is_some() || at(&from) == Some(source) {
+        let is_in_place = || self.source.difference(&from.folder, &from.name).is_none();
+        Ok(if aside.is_some() || is_in_place() {
             Reconciled::NotDone
         } else {
             Reconciled::Unknown
@@ -123,10 +130,7 @@ impl<'a> Transfer<'a> {
     }
 
     /// The source is in its new place: clears up what is beside it.
-    fn settled(&self, from: &Target, to: &Target, is_twice: bool) -> Result<Reconciled, ToolError> {
-        if is_twice {
-            self.source.unlink(&to.folder)?;
-        }
+    fn settled(&self, from: &Target, to: &Target) -> Result<Reconciled, ToolError> {
         let replaced = node_at(&to.folder, &self.target.temporary).ok();
         match replaced {
             Some(old) if self.replaces() && old == self.target.node()? => {
@@ -160,7 +164,7 @@ impl<'a> Transfer<'a> {
     }
 
     /// Moves both back after the source could not get its new name.
-    fn both_back(&self, from: &Target, to: &Target, errno: Errno) -> ToolError {
+    pub(super) fn both_back(&self, from: &Target, to: &Target, errno: Errno) -> ToolError {
         let error = match errno {
             Errno::EXIST => self.target.stale("there is something of that name by now"),
             errno => self.target.failed("move to", errno),

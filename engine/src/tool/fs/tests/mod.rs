@@ -2,8 +2,12 @@
 
 mod find;
 mod grep;
+mod make;
 mod stat;
+mod transfer;
+mod tree;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -51,6 +55,75 @@ impl Bench {
 
     pub(super) fn text(&self, path: &str) -> String {
         fs::read_to_string(self.at(path)).unwrap()
+    }
+
+    pub(super) fn rm_tree(&self, path: &str) -> Result<Draft, ToolError> {
+        remove::draft(&self.files, &json!({"path": path, "recursive": true}))
+    }
+
+    pub(super) fn mkdir(&self, path: &str, parents: bool) -> Result<Draft, ToolError> {
+        super::make::draft(&self.files, &json!({"parents": parents, "path": path}))
+    }
+
+    /// `switches` holds `r` for recursive and `o` for overwrite.
+    pub(super) fn transfer(
+        &self,
+        verb: Verb,
+        from: &str,
+        to: &str,
+        switches: &str,
+    ) -> Result<Draft, ToolError> {
+        let arguments = json!({
+            "from": from,
+            "overwrite": switches.contains('o'),
+            "recursive": switches.contains('r'),
+            "to": to,
+        });
+        super::transfer::draft(&self.files, verb, &arguments)
+    }
+
+    pub(super) fn mv(&self, from: &str, to: &str, switches: &str) -> Result<Draft, ToolError> {
+        self.transfer(Verb::Move, from, to, switches)
+    }
+
+    pub(super) fn cp(&self, from: &str, to: &str, switches: &str) -> Result<Draft, ToolError> {
+        self.transfer(Verb::Copy, from, to, switches)
+    }
+
+    pub(super) fn has_mode(self, path: &str, mode: u32) -> Self {
+        fs::set_permissions(self.at(path), fs::Permissions::from_mode(mode)).unwrap();
+        self
+    }
+
+    pub(super) fn has_link(self, path: &str, to: &str) -> Self {
+        symlink(to, self.at(path)).unwrap();
+        self
+    }
+
+    /// Every path of the workspace, with mode and content or what a link holds.
+    pub(super) fn everything(&self) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
+        let mut open = vec![self.at("")];
+        while let Some(folder) = open.pop() {
+            for entry in fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let metadata = path.symlink_metadata().unwrap();
+                let mode = metadata.permissions().mode() & 0o7777;
+                let what = if metadata.is_dir() {
+                    open.push(path.clone());
+                    format!("folder {mode:o}")
+                } else if metadata.is_symlink() {
+                    format!("link {}", fs::read_link(&path).unwrap().display())
+                } else if metadata.is_file() {
+                    format!("file {mode:o} {}", fs::read_to_string(&path).unwrap())
+                } else {
+                    String::from("special")
+                };
+                let path = path.strip_prefix(self.at("")).unwrap();
+                found.insert(path.to_str().unwrap().to_owned(), what);
+            }
+        }
+        found
     }
 
     pub(super) fn has_folder(self, path: &str) -> Self {

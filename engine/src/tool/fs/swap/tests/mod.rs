@@ -1,6 +1,11 @@
 //! What another program may do between preview and change.
 
+mod chain;
+mod changing;
+mod copy;
 mod crash;
+mod relocate;
+mod tree;
 mod writer;
 
 use std::fs;
@@ -33,7 +38,7 @@ fn put(bench: &Bench, draft: &Draft) -> Result<Text, ToolError> {
     job(bench, draft).put(content)
 }
 
-fn stale<T: std::fmt::Debug>(result: Result<T, ToolError>, expected: &str) {
+pub(super) fn stale<T: std::fmt::Debug>(result: Result<T, ToolError>, expected: &str) {
     match result {
         Err(ToolError::Stale { detail }) => assert!(detail.contains(expected), "{detail}"),
         other => panic!("expected stale, {expected}, found {other:?}"),
