@@ -94,7 +94,7 @@ impl Transfer<'_> {
         }
     }
 
-    fn copy_tree(
+    pub(super) fn copy_tree(
         &self,
         from: &Target,
         to: &Target,

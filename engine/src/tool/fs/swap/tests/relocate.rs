@@ -124,11 +124,11 @@ fn a_target_that_changed_is_stale_and_stays_as_it_is() {
     type Change = fn(&Bench);
     let changes: [(&str, Change); 5] = [
         ("content", |bench| {
-            fs::write(bench.at("to/b"), "new").unwrap()
+            fs::write(bench.at("to/b"), "new").unwrap();
         }),
         ("another file", |bench| swap_in(&bench.at("to/b"), "two")),
         ("there is no to/b", |bench| {
-            fs::remove_file(bench.at("to/b")).unwrap()
+            fs::remove_file(bench.at("to/b")).unwrap();
         }),
         ("a folder", |bench| {
             fs::remove_file(bench.at("to/b")).unwrap();
@@ -150,6 +150,10 @@ fn a_target_that_changed_is_stale_and_stays_as_it_is() {
             assert_eq!(bench.everything(), before);
         });
     }
+}
+
+#[test]
+fn a_target_that_appeared_is_stale_and_stays() {
     type Appear = fn(&Path);
     let appearances: [Appear; 3] = [
         |path| fs::write(path, "theirs").unwrap(),

@@ -36,8 +36,11 @@ fn removes_what_was_previewed() {
     });
 }
 
+/// What is said of a change, and the change.
+type Change = (&'static str, fn(&Bench));
+
 /// Each way in which a tree can be another one than was previewed.
-pub(super) const CHANGES: [(&str, fn(&Bench)); 12] = [
+pub(super) const CHANGES: [Change; 12] = [
     ("a in it is different", |bench| {
         fs::write(bench.at("old/a"), "new").unwrap();
     }),
