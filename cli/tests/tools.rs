@@ -39,7 +39,8 @@ fn shows_a_tool() {
       time limit   180 s
       definition   <digest>
       description
-        | Remove a file of the workspace; with `recursive`, a folder and everything in it.
+        | Remove a file of the workspace; with `recursive`, a folder and
+        >  everything in it.
       schema of its arguments
         | {
         |   "additionalProperties": false,

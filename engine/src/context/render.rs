@@ -236,3 +236,72 @@ fn refused(call: &Call, said: &str) -> String {
         format!("{why} {said}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(tool: &str, result: &str) -> Option<String> {
+        let changed: Changed = serde_json::from_str(result).ok()?;
+        changed.told(tool)
+    }
+
+    #[test]
+    fn each_change_of_files_has_words_of_its_own() {
+        for (tool, result, words) in [
+            (
+                "write_file",
+                r#"{"bytes":10,"digest":"x","path":"a"}"#,
+                "a written, 10 bytes.",
+            ),
+            (
+                "edit_file",
+                r#"{"bytes":10,"digest":"x","path":"a"}"#,
+                "a written, 10 bytes.",
+            ),
+            (
+                "rm",
+                r#"{"bytes":3,"digest":"x","path":"a"}"#,
+                "a removed, 3 bytes.",
+            ),
+            ("rm", r#"{"digest":"x","path":"a"}"#, "a removed."),
+            ("rm", r#"{"entries":1,"path":"a"}"#, "a removed, 1 entry."),
+            (
+                "rm",
+                r#"{"entries":5,"kept":".placet-b3e41f07-c1.kept","path":"a"}"#,
+                "a removed, 5 entries. What another program put there meanwhile is kept as \
+                 .placet-b3e41f07-c1.kept.",
+            ),
+            ("mkdir", r#"{"entries":1,"path":"a"}"#, "a made."),
+            (
+                "mkdir",
+                r#"{"entries":3,"path":"a/b/c"}"#,
+                "a/b/c made, 3 folders.",
+            ),
+            (
+                "mv",
+                r#"{"bytes":3,"digest":"x","from":"a","path":"b"}"#,
+                "a moved to b, 3 bytes.",
+            ),
+            (
+                "mv",
+                r#"{"entries":0,"from":"a","path":"b"}"#,
+                "a moved to b, 0 entries.",
+            ),
+            (
+                "cp",
+                r#"{"entries":2,"from":"a","path":"b"}"#,
+                "a copied to b, 2 entries.",
+            ),
+        ] {
+            assert_eq!(
+                told(tool, result).unwrap(),
+                format!("Done. {words}"),
+                "{tool} {result}"
+            );
+        }
+        assert_eq!(told("custom", r#"{"bytes":3,"path":"a"}"#), None);
+        assert_eq!(told("rm", "[1]"), None);
+        assert_eq!(told("rm", r#"{"bytes":3}"#), None);
+    }
+}

@@ -61,9 +61,10 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         Ok(old) => unified(path, Some(old), None).text,
         Err(_) => format!("--- a/{path}\n+++ /dev/null\nBinary file, {bytes}.\n"),
     };
+    let arguments = json!({"path": path, "recursive": recursive});
     Ok(Draft {
-        execute_arguments: json!({"path": path}),
-        arguments: json!({"path": path, "recursive": recursive}),
+        execute_arguments: arguments.clone(),
+        arguments,
         message: format!("Remove {path} ({bytes}).{}", files.notes(&current)),
         preview: Some(preview),
         precondition: current.precondition(&files.workspace, &target),
@@ -71,14 +72,14 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
 }
 
 fn draft_tree(files: &Files, target: &Target, recursive: bool) -> Result<Draft, ToolError> {
-    let tree = Tree::named(&files.workspace, &target.folder, &target.name)?;
     let path = &target.path;
     if !recursive {
         return Err(ToolError::failed(format!(
-            "{path} is a folder ({}): set recursive to remove it and everything in it",
-            tree.summary()
+            "{path} is a folder{}: set recursive to remove it and everything in it",
+            Tree::size(&files.workspace, target)
         )));
     }
+    let tree = Tree::named(&files.workspace, &target.folder, &target.name)?;
     if let Some(locked) = &tree.locked {
         return Err(ToolError::failed(format!(
             "{locked} cannot be written, so what is in it cannot be removed"

@@ -182,17 +182,16 @@ impl Source {
     fn read(files: &Files, verb: Verb, from: &Target, recursive: bool) -> Result<Self, ToolError> {
         match files.workspace.open_file(from) {
             Ok(_) => Ok(Self::File(Current::read(&files.workspace, from)?)),
-            Err(PathError::Folder(path)) => {
-                let tree = Tree::named(&files.workspace, &from.folder, &from.name)?;
-                if recursive {
-                    return Ok(Self::Tree(tree));
-                }
-                Err(ToolError::failed(format!(
-                    "{path} is a folder ({}): set recursive to {} it and everything in it",
-                    tree.summary(),
-                    verb.infinitive()
-                )))
-            }
+            Err(PathError::Folder(_)) if recursive => Ok(Self::Tree(Tree::named(
+                &files.workspace,
+                &from.folder,
+                &from.name,
+            )?)),
+            Err(PathError::Folder(path)) => Err(ToolError::failed(format!(
+                "{path} is a folder{}: set recursive to {} it and everything in it",
+                Tree::size(&files.workspace, from),
+                verb.infinitive()
+            ))),
             Err(error) => Err(error.into()),
         }
     }
@@ -337,9 +336,9 @@ fn replacement_said(
         (diff.summary(), diff.text)
     } else {
         let (before, after) = (counted(old.bytes.len()), counted(file.bytes.len()));
-        let change = format!("binary, {before} become {after}");
+        let change = format!("binary, {before} before and {after} after");
         let content = format!(
-            "--- a/{path}\n+++ b/{path}\nBinary files: {before} are replaced by {after}.\n",
+            "--- a/{path}\n+++ b/{path}\nBinary files: {before} before, {after} after.\n",
             path = to.path
         );
         (change, content)

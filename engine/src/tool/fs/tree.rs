@@ -135,6 +135,12 @@ impl Tree {
         Self::list(workspace, &inner)
     }
 
+    /// How large a folder is, where that can be told, for an error about something else.
+    pub(super) fn size(workspace: &Workspace, target: &Target) -> String {
+        Self::named(workspace, &target.folder, &target.name)
+            .map_or_else(|_| String::new(), |tree| format!(" ({})", tree.summary()))
+    }
+
     /// What must still be so when the call is executed.
     pub(super) fn precondition(&self, workspace: &Workspace, target: &Target) -> Precondition {
         Precondition::Tree {

@@ -133,7 +133,7 @@ impl Job<'_> {
         }
         let found = statat(&from.dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
-            // A folder that is made here is empty, and a folder replaces no other than an empty one.
+            // A folder that is made here is empty, and a folder replaces none but an empty one.
             mkdirat(&to.dir, new_name, Mode::RWXU)?;
             return renameat(&from.dir, name, &to.dir, new_name).inspect_err(|_| {
                 let _ = unlinkat(&to.dir, new_name, AtFlags::REMOVEDIR);

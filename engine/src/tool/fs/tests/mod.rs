@@ -212,7 +212,10 @@ fn shows_the_cards_of_the_worked_example() {
         draft.preview.unwrap(),
         "--- a/old.log\n+++ /dev/null\n@@ -1 +0,0 @@\n-debug 1\n"
     );
-    assert_eq!(draft.execute_arguments, json!({"path": "old.log"}));
+    assert_eq!(
+        draft.execute_arguments,
+        json!({"path": "old.log", "recursive": false})
+    );
 }
 
 #[test]

@@ -65,13 +65,13 @@ fn what_is_replaced_is_shown() {
     let draft = bench.cp("a", "c", "o").unwrap();
     assert_eq!(
         draft.message,
-        "Copy a over the existing file c: binary, 1 byte become 4 bytes."
+        "Copy a over the existing file c: binary, 1 byte before and 4 bytes after."
     );
     assert!(
         draft
             .preview
             .unwrap()
-            .ends_with("Binary files: 1 byte are replaced by 4 bytes.\n")
+            .ends_with("Binary files: 1 byte before, 4 bytes after.\n")
     );
     let Precondition::Transfer { target, .. } = draft.precondition else {
         panic!("a copy is a transfer");

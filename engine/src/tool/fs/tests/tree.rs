@@ -134,6 +134,7 @@ fn a_tree_of_too_many_entries_is_an_error() {
     for result in each(&bench, "old") {
         said(result, "old has more than 1000 entries");
     }
+    said(bench.rm("old"), "old is a folder: set recursive");
     let bench = Bench::new().has_folder(&format!("old/{}", "d/".repeat(130)));
     for result in each(&bench, "old") {
         said(result, "more than 128 deep");
