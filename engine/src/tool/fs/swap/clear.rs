@@ -73,7 +73,11 @@ impl Job<'_> {
                 }
                 None if !out => {
                     self.sync(folder)?;
-                    Ok(Reconciled::Done(self.cleared_tree(entries.len(), None)?))
+                    // What was not to be removed may have got its own name before the crash.
+                    let kept = node_at(folder, &self.kept) == Ok(node);
+                    let kept = kept.then(|| join(&folder.path, &self.kept));
+                    let told = self.cleared_tree(entries.len(), kept.as_deref())?;
+                    Ok(Reconciled::Done(told))
                 }
                 Some(_) | None => Ok(Reconciled::Unknown),
             };

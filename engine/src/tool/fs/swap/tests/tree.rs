@@ -200,6 +200,21 @@ fn a_removal_that_was_cut_short_is_finished() {
 }
 
 #[test]
+fn what_is_kept_is_told_also_after_a_crash() {
+    let bench = tree(Bench::new());
+    let draft = bench.rm_tree("old").unwrap();
+    fs::rename(bench.at("old"), bench.at(KEPT)).unwrap();
+    let Reconciled::Done(result) = job(&bench, &draft).reconcile_remove().unwrap() else {
+        panic!("it is out of its place");
+    };
+    assert_eq!(
+        String::from_utf8(result.bytes).unwrap(),
+        format!("{{\"entries\":5,\"kept\":\"{KEPT}\",\"path\":\"old\"}}")
+    );
+    assert_eq!(bench.names(), [KEPT, "beside"]);
+}
+
+#[test]
 fn before_its_first_step_nothing_was_done() {
     let bench = tree(Bench::new());
     let draft = bench.rm_tree("old").unwrap();
