@@ -247,3 +247,21 @@ fn other_names_of_its_files_are_told() {
         "{message}"
     );
 }
+
+#[test]
+fn a_folder_that_cannot_be_emptied_is_not_proposed() {
+    let bench = Bench::new()
+        .has_folder("old/sub")
+        .has("old/sub/a", "x")
+        .has_mode("old/sub", 0o555);
+    // Modes do not bind root.
+    let is_bound = fs::write(bench.at("old/sub/b"), "").is_err();
+    if is_bound {
+        said(
+            bench.rm_tree("old"),
+            "old/sub cannot be written, so what is in it",
+        );
+    }
+    fs::set_permissions(bench.at("old/sub"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(bench.rm_tree("old").is_ok());
+}

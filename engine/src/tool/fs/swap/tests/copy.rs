@@ -30,9 +30,27 @@ fn tree(bench: Bench) -> Bench {
         .has("inside", "x")
         .has_link("old/link", "../inside")
         .has_mode("old/sub/run", 0o750)
-        .has_mode("old/a", 0o400)
-        .has_mode("old/sub", 0o550)
+        .has_mode("old/a", 0o640)
         .has_folder("to")
+}
+
+/// The same with folders and files that nobody may write.
+fn locked(bench: Bench) -> Bench {
+    tree(bench)
+        .has_mode("old/a", 0o400)
+        .has_mode("old/sub/empty", 0o500)
+        .has_mode("old/sub", 0o550)
+        .has_mode("old", 0o555)
+}
+
+/// So that the folders can be cleared up.
+fn unlock(bench: &Bench) {
+    for path in ["old", "old/sub", "new", "new/sub"] {
+        drop(fs::set_permissions(
+            bench.at(path),
+            fs::Permissions::from_mode(0o700),
+        ));
+    }
 }
 
 /// The paths of the tree in the order in which they are copied.
@@ -80,7 +98,7 @@ fn replaces_the_previewed_file_which_keeps_its_mode() {
 #[test]
 fn copies_a_folder_with_everything_in_it() {
     both_ways(|bench| {
-        let bench = tree(bench);
+        let bench = locked(bench);
         let mut expected = bench.everything();
         let draft = bench.cp("old", "new", "r").unwrap();
         assert_eq!(
@@ -98,6 +116,7 @@ fn copies_a_folder_with_everything_in_it() {
         let inode = |path: &str| bench.at(path).symlink_metadata().unwrap().ino();
         assert_ne!(inode("new/a"), inode("old/a"));
         stale(copy(&bench, &draft), "something of that name");
+        unlock(&bench);
     });
 }
 
@@ -174,7 +193,7 @@ fn a_target_that_appeared_is_stale_and_stays() {
     for appear in appearances {
         for source in ["old", "inside"] {
             both_ways(|bench| {
-                let bench = tree(bench);
+                let bench = locked(bench);
                 let draft = bench.cp(source, "new", "r").unwrap();
                 let transfer = transfer(&bench, &draft);
                 let places = transfer.places().unwrap();
@@ -189,6 +208,7 @@ fn a_target_that_appeared_is_stale_and_stays() {
                     stale(copied, "something of that name");
                 }
                 assert_eq!(bench.everything(), before);
+                unlock(&bench);
             });
         }
     }
