@@ -302,9 +302,13 @@ fn file_said(verb: Verb, from: &Target, to: &Target, file: &Current) -> Said {
         (Verb::Copy, Ok(content)) => unified(to, None, Some(content)).text,
         (Verb::Copy, Err(_)) => format!("--- /dev/null\n+++ b/{to}\nBinary file, {bytes}.\n"),
     };
+    let links = match (verb, file.opened.links) {
+        (Verb::Copy, _) | (Verb::Move, 0 | 1) => String::new(),
+        (Verb::Move, links) => format!(" It has {links} hard links; its other names stay."),
+    };
     Said {
         message: format!(
-            "{} {from} to {to} ({bytes}, mode {:o}).",
+            "{} {from} to {to} ({bytes}, mode {:o}).{links}",
             verb.imperative(),
             file.opened.mode
         ),

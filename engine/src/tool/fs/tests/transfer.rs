@@ -26,6 +26,12 @@ fn a_file_goes_to_a_new_place() {
         draft.preview.unwrap(),
         "copy from a\ncopy to b\n--- /dev/null\n+++ b/b\n@@ -0,0 +1,2 @@\n+one\n+two\n"
     );
+    fs::hard_link(bench.at("a"), bench.at("c")).unwrap();
+    let message = bench.mv("a", "b", "").unwrap().message;
+    assert!(
+        message.ends_with("It has 2 hard links; its other names stay."),
+        "{message}"
+    );
     let bench = bench.has("binary", "\0");
     let draft = bench.cp("binary", "b", "").unwrap();
     assert!(

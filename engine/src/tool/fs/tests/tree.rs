@@ -265,3 +265,33 @@ fn a_folder_that_cannot_be_emptied_is_not_proposed() {
     fs::set_permissions(bench.at("old/sub"), fs::Permissions::from_mode(0o755)).unwrap();
     assert!(bench.rm_tree("old").is_ok());
 }
+
+#[test]
+fn another_mount_is_not_changed_from_here() {
+    let bench = Bench::new();
+    let root = Workspace::open(Path::new("/"), ClosedSet::new()).unwrap();
+    let files = Files::new(Arc::new(root), bench.files.locks.clone());
+    let transfer = |verb, from: &str, to: &str| {
+        let arguments = json!({"from": from, "overwrite": true, "recursive": true, "to": to});
+        super::super::transfer::draft(&files, verb, &arguments)
+    };
+    let temporary = bench.at("");
+    let to = temporary.join("to").to_str().unwrap().to_owned();
+    let rm = json!({"path": "/proc", "recursive": true});
+    said(remove::draft(&files, &rm), "is on another mount");
+    for verb in [Verb::Move, Verb::Copy] {
+        said(transfer(verb, "/proc", &to), "is on another mount");
+        said(transfer(verb, "/proc/version", &to), "is on another mount");
+        said(
+            transfer(verb, "/etc/hostname", "/proc/to"),
+            "is on another mount",
+        );
+    }
+    let mkdir = json!({"parents": true, "path": "/proc/a/b"});
+    said(
+        super::super::make::draft(&files, &mkdir),
+        "is on another mount",
+    );
+    let stat = super::super::stat::stat(&files, &json!({"path": "/proc"}));
+    said(stat, "is on another mount");
+}
