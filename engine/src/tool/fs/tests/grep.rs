@@ -70,6 +70,7 @@ fn a_pattern_that_is_none_or_too_large_is_a_clear_error() {
         "(",
         "a{2,1}",
         "\\w{500}{500}",
+        "\\w{1000}",
         "one\ntwo",
         "(?P<x",
         "\\",
@@ -88,6 +89,19 @@ fn a_pattern_that_is_none_or_too_large_is_a_clear_error() {
         grep(&bench, &json!({"pattern": "x", "glob": "[a"})),
         "the glob is none",
     );
+}
+
+#[test]
+fn a_pattern_as_people_write_it_is_not_too_large() {
+    let bench = Bench::new().has("a", "a_b-1@example.org\n");
+    for pattern in [
+        r"[\w.+-]{1,64}@[\w-]{1,40}\.\w{2,10}",
+        r"(?i)^(\w|-){1,32}@",
+        r"\b\p{L}+_\p{L}",
+    ] {
+        let found = grep(&bench, &json!({"pattern": pattern})).unwrap();
+        assert_eq!(found, "a:1:a_b-1@example.org\n", "{pattern}");
+    }
 }
 
 #[test]
@@ -195,4 +209,15 @@ fn a_search_out_of_time_says_so() {
         found.contains("... stopped before the end: it took too long"),
         "{found}"
     );
+}
+
+#[test]
+fn a_slow_search_ends_in_the_middle_of_a_file() {
+    let line = "fdmvjixqdwdzdvxebrhpkwrsvcglvelkv aszeqcwozpnmglzdziqhfob".repeat(80) + "\n";
+    let bench = Bench::new().has("a", line.repeat(3_000));
+    let arguments = json!({"pattern": r"[^u-z]\w{1,100}[a-m].{100}\W\W\W"});
+    let patience = Patience::of(&awaited(), 1);
+    let found = super::super::grep::grep_within(&bench.files, &arguments, &patience);
+    let found = String::from_utf8(found.unwrap().bytes).unwrap();
+    assert!(found.contains("... stopped before the end"), "{found}");
 }

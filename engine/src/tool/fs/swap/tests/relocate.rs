@@ -338,6 +338,24 @@ fn reconciles_what_a_crash_left_of_a_replacing_move() {
 }
 
 #[test]
+fn what_was_written_into_since_is_nobodys_to_judge() {
+    let (s, t) = (Some("S"), Some("T"));
+    // The file in the new place, and the one that it replaced.
+    for (written, place) in [
+        ("b", [None, None, None, s]),
+        (TEMPORARY, [None, None, t, s]),
+    ] {
+        let bench = Bench::new().has("a", "one").has("b", "two");
+        let draft = bench.mv("a", "b", "o").unwrap();
+        into_state(&bench, place);
+        fs::write(bench.at(written), "written").unwrap();
+        let before = bench.everything();
+        assert_eq!(reconcile(&bench, &draft), "unknown");
+        assert_eq!(bench.everything(), before);
+    }
+}
+
+#[test]
 fn reconciles_what_a_crash_left_of_a_moving_folder() {
     for (place, expected) in [("old", "not done"), ("to", "not done"), ("new", "done")] {
         let bench = tree(Bench::new());
