@@ -26,7 +26,7 @@ fn lists_the_whole_log() {
     insta::assert_snapshot!(answered().show(&["audit", "log"]), @r"
     #0   <stream>@0   <time>  uid:1000  ledger.created format 1, key <code>
     #1   <stream>@1   <time>  uid:1000  rules.adopted first
-    #2   <run1>@0   <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 8 tools
+    #2   <run1>@0   <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 14 tools
     #3   <run1>@1   <time>  engine    segment.started segment 1, start, attendance park
     #4   <run1>@2   <time>  engine    model.called script:tidy.toml, attempt 1, 402 tokens reserved
     #5   <run1>@3   <time>  engine    model.replied tool_calls, calls: c1 ls, c2 write_file, c3 rm, 89 tokens, 0 USD
@@ -271,7 +271,7 @@ fn a_sound_ledger_verifies() {
       size       25 records
       root       <digest>
       head       25 records, <digest>
-      contents   21 readable, 0 not
+      contents   22 readable, 0 not
       decisions  3 judged again, 0 not
     -- stderr --
     -- exit 0 --
@@ -279,7 +279,7 @@ fn a_sound_ledger_verifies() {
     insta::assert_snapshot!(world.json(&["audit", "verify", "--full"]), @r#"
     {
       "content": {
-        "readable": 21,
+        "readable": 22,
         "unreadable": 0
       },
       "decisions": {
@@ -309,7 +309,7 @@ fn an_export_verifies_without_the_ledger() {
     let out = ["audit", "export", "--run", run, "--out", "run.jsonl"];
     insta::assert_snapshot!(world.show(&out), @r"
     -- stderr --
-    wrote 48 lines to <dir>/run.jsonl: every run in it has ended
+    wrote 49 lines to <dir>/run.jsonl: every run in it has ended
     -- exit 0 --
     ");
     insta::assert_snapshot!(world.show(&out), @r"
@@ -326,7 +326,7 @@ fn an_export_verifies_without_the_ledger() {
     insta::assert_snapshot!(world.json(&["audit", "export", "--out", "all.jsonl"]), @r#"
     {
       "complete": true,
-      "lines": 48,
+      "lines": 49,
       "out": "<dir>/all.jsonl",
       "unreadable": 0
     }
@@ -340,7 +340,7 @@ fn an_export_verifies_without_the_ledger() {
     insta::assert_snapshot!(world.show(&["audit", "verify", "run.jsonl"]), @r"
     ok: the export is what was written
       size       25 records
-      contents   21 readable, 0 not
+      contents   22 readable, 0 not
       decisions  3 judged again, 0 not
     -- stderr --
     -- exit 0 --
@@ -349,7 +349,7 @@ fn an_export_verifies_without_the_ledger() {
     ok: the export is what was written
       size       25 records
       root       <digest>
-      contents   21 readable, 0 not
+      contents   22 readable, 0 not
       decisions  3 judged again, 0 not
     -- stderr --
     -- exit 0 --
@@ -383,7 +383,7 @@ fn a_changed_export_names_its_first_bad_position() {
       root_differs: the records come to <digest>, the store says <digest>
       size       25 records
       root       <digest>
-      contents   21 readable, 0 not
+      contents   22 readable, 0 not
       decisions  0 judged again, 3 not
     -- stderr --
     -- exit 6 --

@@ -60,7 +60,7 @@ fn a_ledger_behind_its_head_is_read_and_says_why_it_takes_no_writes() {
       size       14 records
       root       <digest>
       head       27 records, <digest>
-      contents   17 readable, 0 not
+      contents   18 readable, 0 not
       decisions  3 judged again, 0 not
     -- stderr --
     -- exit 6 --
@@ -78,7 +78,7 @@ fn a_missing_head_or_key_file_is_a_finding() {
       head_missing: the head file of the store is missing
       size       14 records
       root       <digest>
-      contents   17 readable, 0 not
+      contents   18 readable, 0 not
       decisions  3 judged again, 0 not
     -- stderr --
     -- exit 6 --
@@ -176,7 +176,7 @@ fn a_run_that_does_not_fold_is_shown_and_says_so() {
       size       15 records
       root       <digest>
       head       15 records, <digest>
-      contents   17 readable, 0 not
+      contents   18 readable, 0 not
       decisions  3 judged again, 0 not
     -- stderr --
     -- exit 6 --

@@ -110,7 +110,7 @@ fn shows_a_run_that_waits() {
         | I add the eggs and drop the log.
 
     timeline (UTC)
-       0  <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 8 tools
+       0  <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 14 tools
        1  <time>  engine    segment.started segment 1, start, attendance park
        2  <time>  engine    model.called script:tidy.toml, attempt 1, 402 tokens reserved
        3  <time>  engine    model.replied tool_calls, calls: c1 ls, c2 write_file, c3 rm, 89 tokens, 0 USD
@@ -152,6 +152,7 @@ fn shows_a_run_that_waits() {
       quorum         0 of 1 approvals
       what would run
         path "old.log"
+        recursive false
       message
         | Remove old.log (8 bytes).
       diff
@@ -181,7 +182,7 @@ fn shows_a_run_that_waits() {
           "at": "<time>",
           "event": "<id>",
           "position": 2,
-          "summary": "run.started agent default, script:tidy.toml, policy false, attendance park, 8 tools",
+          "summary": "run.started agent default, script:tidy.toml, policy false, attendance park, 14 tools",
           "type": "run.started",
           "version": 0
         },
@@ -339,7 +340,8 @@ fn shows_a_run_that_waits() {
         },
         {
           "arguments": {
-            "path": "old.log"
+            "path": "old.log",
+            "recursive": false
           },
           "call": "c3",
           "containment": "in-process",
@@ -460,6 +462,7 @@ fn shows_what_waits_in_every_run() {
       quorum         0 of 1 approvals
       what would run
         path "old.log"
+        recursive false
       message
         | Remove old.log (8 bytes).
       diff
@@ -504,6 +507,7 @@ fn shows_what_waits_in_every_run() {
       quorum         0 of 1 approvals
       what would run
         path "old.log"
+        recursive false
       message
         | Remove old.log (8 bytes).
       diff

@@ -8,11 +8,17 @@ fn lists_tools_without_a_ledger() {
     insta::assert_snapshot!(world.show(&["tools", "list"]), @r"
     TOOL             TIER       KIND      DESCRIPTION
     ask_user         read-only  question  Ask the person a question and wait for the r (+92 bytes)
+    cp               high-risk  pair      Copy a file of the workspace; with `recursiv (+158 bytes)
     edit_file        high-risk  pair      Replace a text in a file of the workspace. ` (+88 bytes)
+    find             read-only  plain     Find files and folders beneath a folder of t (+274 bytes)
+    grep             read-only  plain     Search the files beneath a folder of the wor (+317 bytes)
     ls               read-only  plain     List a folder of the workspace: one entry a  (+97 bytes)
+    mkdir            high-risk  pair      Make a folder in the workspace; with `parent (+41 bytes)
+    mv               high-risk  pair      Move or rename a file of the workspace; with (+168 bytes)
     read_file        read-only  plain     Read a UTF-8 text file of the workspace. `of (+72 bytes)
     retrieve_result  read-only  plain     Read the result of an earlier call of this r (+56 bytes)
-    rm               high-risk  pair      Remove a file of the workspace. Folders cann (+14 bytes)
+    rm               high-risk  pair      Remove a file of the workspace; with `recurs (+36 bytes)
+    stat             read-only  plain     Tell what a file, folder or symbolic link of (+170 bytes)
     todo             read-only  plain     Write down your list of what is to be done;  (+91 bytes)
     write_file       high-risk  pair      Write a text file of the workspace: creates  (+34 bytes)
     -- stderr --
@@ -20,7 +26,7 @@ fn lists_tools_without_a_ledger() {
     ");
     let tools = world.call(&["--json", "tools", "list"]).stdout;
     let tools: serde_json::Value = serde_json::from_str(&tools).unwrap();
-    assert_eq!(tools["tools"].as_array().unwrap().len(), 8);
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 14);
     assert!(!world.path("data").exists());
     let left: Vec<_> = std::fs::read_dir(world.dir.path()).unwrap().collect();
     assert_eq!(left.len(), 2, "a scratch folder was left behind");
@@ -36,7 +42,8 @@ fn shows_a_tool() {
       time limit   180 s
       definition   <digest>
       description
-        | Remove a file of the workspace. Folders cannot be removed.
+        | Remove a file of the workspace; with `recursive`, a folder and
+        >  everything in it.
       schema of its arguments
         | {
         |   "additionalProperties": false,
@@ -44,6 +51,10 @@ fn shows_a_tool() {
         |     "path": {
         |       "minLength": 1,
         |       "type": "string"
+        |     },
+        |     "recursive": {
+        |       "default": false,
+        |       "type": "boolean"
         |     }
         |   },
         |   "required": [
@@ -57,7 +68,7 @@ fn shows_a_tool() {
     insta::assert_snapshot!(world.json(&["tools", "show", "rm"]), @r#"
     {
       "definition": "<digest>",
-      "description": "Remove a file of the workspace. Folders cannot be removed.",
+      "description": "Remove a file of the workspace; with `recursive`, a folder and everything in it.",
       "kind": "pair",
       "schema": {
         "additionalProperties": false,
@@ -65,6 +76,10 @@ fn shows_a_tool() {
           "path": {
             "minLength": 1,
             "type": "string"
+          },
+          "recursive": {
+            "default": false,
+            "type": "boolean"
           }
         },
         "required": [

@@ -251,8 +251,44 @@ fn clipped(text: String, call: CallId, retrieves: bool) -> String {
 /// The result of a changing file tool is a few facts; of any other tool it is its text.
 #[derive(Deserialize)]
 struct Changed {
-    bytes: u64,
+    bytes: Option<u64>,
+    entries: Option<u64>,
+    from: Option<String>,
+    kept: Option<String>,
     path: String,
+}
+
+impl Changed {
+    /// Such as `, 2 entries`; nothing where the number is not known.
+    fn size(&self) -> String {
+        match (self.bytes, self.entries) {
+            (_, Some(1)) => String::from(", 1 entry"),
+            (_, Some(entries)) => format!(", {entries} entries"),
+            (Some(bytes), None) => format!(", {bytes} bytes"),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// What a tool did, in one sentence; `None` for a tool that has no such result.
+    fn told(&self, tool: &str) -> Option<String> {
+        let (path, size) = (&self.path, self.size());
+        let from = self.from.as_deref().unwrap_or_default();
+        let done = match tool {
+            "write_file" | "edit_file" => format!("{path} written{size}."),
+            "rm" => format!("{path} removed{size}."),
+            "mkdir" => match self.entries {
+                None | Some(0 | 1) => format!("{path} made."),
+                Some(folders) => format!("{path} made, {folders} folders."),
+            },
+            "mv" => format!("{from} moved to {path}{size}."),
+            "cp" => format!("{from} copied to {path}{size}."),
+            _ => return None,
+        };
+        let kept = self.kept.as_ref().map_or_else(String::new, |kept| {
+            format!(" What another program put there meanwhile is kept as {kept}.")
+        });
+        Some(format!("Done. {done}{kept}"))
+    }
 }
 
 fn succeeded(contents: &Contents, call: &Call, said: String) -> String {
@@ -265,18 +301,11 @@ fn succeeded(contents: &Contents, call: &Call, said: String) -> String {
         return said;
     };
     let bytes = contents.bytes(commitment).unwrap_or_default();
-    match (
-        call.tool().map(Name::as_str),
-        serde_json::from_slice::<Changed>(bytes),
-    ) {
-        (Some("write_file" | "edit_file"), Ok(changed)) => {
-            format!("Done. {} written, {} bytes.", changed.path, changed.bytes)
-        }
-        (Some("rm"), Ok(changed)) => {
-            format!("Done. {} removed, {} bytes.", changed.path, changed.bytes)
-        }
-        (_, _) => said,
-    }
+    let changed = serde_json::from_slice::<Changed>(bytes).ok();
+    changed
+        .zip(call.tool().map(Name::as_str))
+        .and_then(|(changed, tool)| changed.told(tool))
+        .unwrap_or(said)
 }
 
 fn refused(call: &Call, said: &str) -> String {
@@ -302,5 +331,74 @@ fn refused(call: &Call, said: &str) -> String {
         why.to_owned()
     } else {
         format!("{why} {said}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(tool: &str, result: &str) -> Option<String> {
+        let changed: Changed = serde_json::from_str(result).ok()?;
+        changed.told(tool)
+    }
+
+    #[test]
+    fn each_change_of_files_has_words_of_its_own() {
+        for (tool, result, words) in [
+            (
+                "write_file",
+                r#"{"bytes":10,"digest":"x","path":"a"}"#,
+                "a written, 10 bytes.",
+            ),
+            (
+                "edit_file",
+                r#"{"bytes":10,"digest":"x","path":"a"}"#,
+                "a written, 10 bytes.",
+            ),
+            (
+                "rm",
+                r#"{"bytes":3,"digest":"x","path":"a"}"#,
+                "a removed, 3 bytes.",
+            ),
+            ("rm", r#"{"digest":"x","path":"a"}"#, "a removed."),
+            ("rm", r#"{"entries":1,"path":"a"}"#, "a removed, 1 entry."),
+            (
+                "rm",
+                r#"{"entries":5,"kept":".placet-b3e41f07-c1.kept","path":"a"}"#,
+                "a removed, 5 entries. What another program put there meanwhile is kept as \
+                 .placet-b3e41f07-c1.kept.",
+            ),
+            ("mkdir", r#"{"entries":1,"path":"a"}"#, "a made."),
+            (
+                "mkdir",
+                r#"{"entries":3,"path":"a/b/c"}"#,
+                "a/b/c made, 3 folders.",
+            ),
+            (
+                "mv",
+                r#"{"bytes":3,"digest":"x","from":"a","path":"b"}"#,
+                "a moved to b, 3 bytes.",
+            ),
+            (
+                "mv",
+                r#"{"entries":0,"from":"a","path":"b"}"#,
+                "a moved to b, 0 entries.",
+            ),
+            (
+                "cp",
+                r#"{"entries":2,"from":"a","path":"b"}"#,
+                "a copied to b, 2 entries.",
+            ),
+        ] {
+            assert_eq!(
+                told(tool, result).unwrap(),
+                format!("Done. {words}"),
+                "{tool} {result}"
+            );
+        }
+        assert_eq!(told("custom", r#"{"bytes":3,"path":"a"}"#), None);
+        assert_eq!(told("rm", "[1]"), None);
+        assert_eq!(told("rm", r#"{"bytes":3}"#), None);
     }
 }

@@ -12,6 +12,9 @@ pub mod registry;
 pub mod retrieve;
 pub mod spec;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use async_trait::async_trait;
 use placet_ledger::content::Text;
 use placet_ledger::id::{CallId, RunId};
@@ -183,6 +186,48 @@ pub(crate) async fn reading<T: Send + 'static>(
     tokio::task::spawn_blocking(work)
         .await
         .unwrap_or_else(|_| Err(ToolError::failed("the tool stopped before it had a result")))
+}
+
+/// Whether somebody still waits for what some work will yield.
+#[derive(Debug, Clone)]
+pub(crate) struct Awaited(Arc<AtomicBool>);
+
+impl Awaited {
+    /// As long as `waited_for` is true.
+    #[cfg(test)]
+    pub(crate) fn given(waited_for: bool) -> Self {
+        Self(Arc::new(AtomicBool::new(waited_for)))
+    }
+
+    /// False from the moment that the waiting future was dropped.
+    pub(crate) fn holds(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Held by the waiting future, and dropped with it.
+struct Waiting(Awaited);
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self(Awaited(Arc::new(AtomicBool::new(true))))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Runs work that only reads and may take long. It is told when nobody waits for it any more, and
+/// ends then by itself.
+pub(crate) async fn searching<T: Send + 'static>(
+    work: impl FnOnce(&Awaited) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let waiting = Waiting::default();
+    let awaited = waiting.0.clone();
+    reading(move || work(&awaited)).await
 }
 
 /// Runs work that writes on a thread that may block; if it is lost, nobody knows how far it came.

@@ -11,8 +11,11 @@ mod open;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
+use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
@@ -209,6 +212,18 @@ impl Workspace {
         self.target_exact(&real)
     }
 
+    /// Whether the symbolic link at a plain path leads to something inside that is not closed.
+    pub(crate) fn leads_inside(&self, path: &str) -> bool {
+        let Ok(real) = self.resolve(path) else {
+            return false;
+        };
+        // The workspace itself is inside.
+        real.is_empty()
+            || self
+                .target_exact(&real)
+                .is_ok_and(|end| self.look(&end).is_ok())
+    }
+
     /// A folder from a path that a model sent.
     pub(crate) fn folder(&self, text: &str) -> Result<Folder, PathError> {
         let real = self.resolve(&self.parts(text)?.join("/"))?;
@@ -287,22 +302,45 @@ impl Workspace {
             .root
             .try_clone()
             .map_err(|error| PathError::io("open", ".", error))?;
-        let mut folder = self.entered(root, String::new())?;
+        self.descend(&self.entered(root, String::new())?, path)
+    }
+
+    /// Opens a folder beneath an open one in the same way.
+    pub(crate) fn descend(&self, above: &Folder, path: &str) -> Result<Folder, PathError> {
+        let dir = above
+            .dir
+            .try_clone()
+            .map_err(|error| PathError::io("open", &above.path, error))?;
+        let mut folder = Folder {
+            dir,
+            node: above.node,
+            path: above.path.clone(),
+        };
         for name in path.split('/').filter(|name| !name.is_empty()) {
-            let here = join(&folder.path, name);
             if matches!(name, "." | "..") {
-                return Err(PathError::Outside(here));
+                return Err(PathError::Outside(join(&folder.path, name)));
             }
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let opened: OwnedFd =
-                openat(&folder.dir, name, flags, Mode::empty()).map_err(|errno| match errno {
-                    Errno::NOENT => PathError::MissingFolder(here.clone()),
-                    Errno::LOOP | Errno::NOTDIR => PathError::NotFolder(here.clone()),
-                    errno => PathError::io("open", &here, errno),
-                })?;
-            folder = self.entered(Dir::from_std_file(opened.into()), here)?;
+            folder = self.enter(&folder, name)?;
         }
         Ok(folder)
+    }
+
+    /// Opens a folder in a folder: no symbolic link, no other mount, nothing closed.
+    pub(crate) fn enter(
+        &self,
+        folder: &Folder,
+        name: impl AsRef<OsStr>,
+    ) -> Result<Folder, PathError> {
+        let name = name.as_ref();
+        let here = join(&folder.path, &visible(name));
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened: OwnedFd =
+            openat(&folder.dir, name, flags, Mode::empty()).map_err(|errno| match errno {
+                Errno::NOENT => PathError::MissingFolder(here.clone()),
+                Errno::LOOP | Errno::NOTDIR => PathError::NotFolder(here.clone()),
+                errno => PathError::io("open", &here, errno),
+            })?;
+        self.entered(Dir::from_std_file(opened.into()), here)
     }
 
     fn entered(&self, dir: Dir, path: String) -> Result<Folder, PathError> {
@@ -324,6 +362,24 @@ pub(crate) fn join(above: &str, name: &str) -> String {
     } else {
         format!("{above}/{name}")
     }
+}
+
+/// A name on one line: a line feed in it would forge an entry of a listing.
+pub(crate) fn visible(name: &OsStr) -> String {
+    let mut shown = String::new();
+    for chunk in name.as_bytes().utf8_chunks() {
+        for char in chunk.valid().chars() {
+            if char.is_control() {
+                shown.extend(char.escape_default());
+            } else {
+                shown.push(char);
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(shown, "\\x{byte:02x}");
+        }
+    }
+    shown
 }
 
 /// Refuses a workspace that contains a closed folder or lies in one, by name and by node.

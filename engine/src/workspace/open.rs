@@ -1,6 +1,7 @@
 //! Opens the files of a workspace: regular ones, on its own mount, and none that is closed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::AsFd;
@@ -10,12 +11,12 @@ use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::limits::CONTENT_BYTES_MAX;
 use placet_ledger::precondition::NodeId;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, StatxFlags, fstat, fstatfs, openat, statat, statx,
+    AtFlags, FileType, Mode, OFlags, Stat, StatxFlags, fstat, fstatfs, openat, statat, statx,
 };
 use rustix::io::Errno;
 
 use super::closed::node_of;
-use super::{Exchanges, Folder, PathError, Target, Workspace, join};
+use super::{Exchanges, Folder, PathError, Target, Workspace, join, visible};
 use crate::nearest::nearest;
 
 /// Entries of a folder that are compared to find a name somebody meant.
@@ -89,8 +90,13 @@ impl Workspace {
     }
 
     /// The same for any name in a folder, and without a hint.
-    pub(crate) fn open_named(&self, folder: &Folder, name: &str) -> Result<Opened, PathError> {
-        let path = join(&folder.path, name);
+    pub(crate) fn open_named(
+        &self,
+        folder: &Folder,
+        name: impl AsRef<OsStr>,
+    ) -> Result<Opened, PathError> {
+        let name = name.as_ref();
+        let path = join(&folder.path, &visible(name));
         let wrong = |errno: Errno| match errno {
             Errno::NOENT => PathError::Missing {
                 path: path.clone(),
@@ -162,6 +168,36 @@ impl Workspace {
             owner: (metadata.uid(), metadata.gid()),
             bytes: metadata.len(),
         })
+    }
+
+    /// Looks at whatever is at a place without opening or following it.
+    pub(crate) fn look(&self, target: &Target) -> Result<Stat, PathError> {
+        let path = &target.path;
+        let wrong = |errno: Errno| match errno {
+            Errno::NOENT => PathError::Missing {
+                nearest: self.nearest_in(&target.folder, &target.name),
+                path: path.clone(),
+            },
+            errno => PathError::io("look at", path, errno),
+        };
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(&target.folder.dir, &target.name, flags, Mode::empty()).map_err(wrong)?;
+        let found = fstat(&fd).map_err(wrong)?;
+        let node = NodeId {
+            device: found.st_dev,
+            inode: found.st_ino,
+        };
+        let folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        let closed = if folder || found.st_nlink < 2 {
+            self.closed.contains(node)
+        } else {
+            self.closed_now(path)?.contains(&node)
+        };
+        if closed {
+            return Err(PathError::Closed(path.clone()));
+        }
+        self.on_own_mount(&fd, node, path)?;
+        Ok(found)
     }
 
     /// Every node that is closed by now.

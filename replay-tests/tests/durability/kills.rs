@@ -34,10 +34,10 @@ const MOMENTS: usize = 100;
 const APPROVER_MOMENTS: usize = 32;
 
 /// A moment: the n-th time that a thread enters this call.
-type Moment = (&'static str, usize);
+pub(super) type Moment = (&'static str, usize);
 
 /// Under strace, which kills it at this moment.
-fn killed_at((call, number): Moment, program: &Command) -> Option<i32> {
+pub(super) fn killed_at((call, number): Moment, program: &Command) -> Option<i32> {
     let mut strace = Command::new("strace");
     strace
         .args([
@@ -63,8 +63,13 @@ fn killed_at((call, number): Moment, program: &Command) -> Option<i32> {
     strace.output().unwrap().status.code()
 }
 
-/// So many moments of a program that nobody kills, spread evenly over all of them.
-fn moments(place: &Place, program: &Command, wanted: usize) -> Vec<Moment> {
+/// So many moments of a program that nobody kills, spread evenly over all that enter these calls.
+pub(super) fn moments(
+    place: &Place,
+    program: &Command,
+    calls: &[&'static str],
+    wanted: usize,
+) -> Vec<Moment> {
     let trace = place.root().join("trace");
     let mut strace = Command::new("strace");
     strace
@@ -72,7 +77,7 @@ fn moments(place: &Place, program: &Command, wanted: usize) -> Vec<Moment> {
             "-f",
             "-qq",
             "-e",
-            &format!("trace={}", CALLS.join(",")),
+            &format!("trace={}", calls.join(",")),
             "-o",
         ])
         .arg(&trace)
@@ -92,12 +97,12 @@ fn moments(place: &Place, program: &Command, wanted: usize) -> Vec<Moment> {
             let rest = call.trim().strip_prefix(**name);
             rest.is_some_and(|rest| rest.starts_with('('))
         };
-        if let Some(name) = CALLS.iter().find(entered) {
+        if let Some(name) = calls.iter().find(entered) {
             *counts.entry((thread.to_owned(), name)).or_default() += 1;
         }
     }
     let mut all = Vec::new();
-    for call in CALLS {
+    for call in calls {
         let of_call = counts.iter().filter(|((_, name), _)| name == call);
         let most = of_call.map(|(_, count)| *count).max().unwrap_or(0);
         // What is loaded before the program begins tells nothing.
@@ -111,7 +116,7 @@ fn moments(place: &Place, program: &Command, wanted: usize) -> Vec<Moment> {
 }
 
 /// Every call took effect exactly once.
-fn assert_done_once(case: &str, place: &Place) {
+pub(super) fn assert_done_once(case: &str, place: &Place) {
     let mut done: BTreeMap<CallId, usize> = BTreeMap::new();
     for record in place.log() {
         match record.event() {
@@ -158,7 +163,7 @@ fn kill_and_resume(index: usize, moment: Moment) -> bool {
 }
 
 /// Does something at every moment, on two threads, and counts how often it was killed in time.
-fn at_each(moments: &[Moment], kill: impl Fn(usize, Moment) -> bool + Sync) -> usize {
+pub(super) fn at_each(moments: &[Moment], kill: impl Fn(usize, Moment) -> bool + Sync) -> usize {
     let moments: Vec<_> = moments.iter().copied().enumerate().collect();
     let (one, other) = moments.split_at(moments.len() / 2);
     let count = |part: &[(usize, Moment)]| {
@@ -176,7 +181,7 @@ fn at_each(moments: &[Moment], kill: impl Fn(usize, Moment) -> bool + Sync) -> u
 fn a_run_that_is_killed_at_any_of_a_hundred_moments_resumes_to_the_same_end() {
     let place = Place::new();
     let run = place.run(&["--approval-policy", "high-risk"]);
-    let moments = moments(&place, &run, MOMENTS);
+    let moments = moments(&place, &run, CALLS, MOMENTS);
     assert_eq!(place.files(), Place::files_after());
     let killed = at_each(&moments, kill_and_resume);
     assert!(
@@ -239,7 +244,7 @@ fn kill_the_approver(_: usize, moment: Moment) -> bool {
 fn an_approver_that_is_killed_leaves_all_verdicts_or_none_and_a_run_that_goes_on() {
     let (place, run) = parked();
     let approve = [&["runs", "approve", &run][..], &FIRST_FOUR].concat();
-    let moments = moments(&place, &placet(&place, &approve), APPROVER_MOMENTS);
+    let moments = moments(&place, &placet(&place, &approve), CALLS, APPROVER_MOMENTS);
     let killed = at_each(&moments, kill_the_approver);
     assert!(
         killed > APPROVER_MOMENTS / 2,

@@ -11,6 +11,7 @@ mod kills;
 mod place;
 mod races;
 mod trace;
+mod trees;
 
 use std::fs;
 use std::path::Path;

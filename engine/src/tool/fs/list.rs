@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{Files, Words};
 use crate::tool::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, reading};
-use crate::workspace::{Folder, PathError};
+use crate::workspace::{Folder, PathError, Workspace, visible};
 
 /// Entries in one listing: more would fill a model's context without being read.
 const ENTRIES_MAX: usize = 1_000;
@@ -62,7 +62,11 @@ pub(super) fn list(files: &Files, arguments: &Value) -> Result<Text, ToolError> 
     let mut closed = Closed::default();
     for entry in folder.dir.entries().map_err(wrong)? {
         let name = entry.map_err(wrong)?.file_name();
-        if closed.hides(files, &folder, &name)? {
+        // Gone by now, or not to be known of.
+        let Some(found) = look(&folder, &name) else {
+            continue;
+        };
+        if closed.hides(&files.workspace, &folder.path, &found)? {
             continue;
         }
         names.insert(name);
@@ -86,19 +90,22 @@ pub(super) fn list(files: &Files, arguments: &Value) -> Result<Text, ToolError> 
 }
 
 /// The closed nodes, listed once and only if an entry has several names.
-#[derive(Default)]
-struct Closed(Option<BTreeSet<NodeId>>);
+#[derive(Debug, Default)]
+pub(super) struct Closed(Option<BTreeSet<NodeId>>);
 
 impl Closed {
-    fn hides(&mut self, files: &Files, folder: &Folder, name: &OsStr) -> Result<bool, ToolError> {
-        let Some(found) = look(folder, name) else {
-            return Ok(true);
-        };
+    /// Whether an entry of the folder at `path` is closed.
+    pub(super) fn hides(
+        &mut self,
+        workspace: &Workspace,
+        path: &str,
+        found: &Stat,
+    ) -> Result<bool, ToolError> {
         let node = NodeId {
             device: found.st_dev,
             inode: found.st_ino,
         };
-        if files.workspace.is_closed(node) {
+        if workspace.is_closed(node) {
             return Ok(true);
         }
         let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
@@ -106,14 +113,14 @@ impl Closed {
             return Ok(false);
         }
         if self.0.is_none() {
-            self.0 = Some(files.workspace.closed_now(&folder.path)?);
+            self.0 = Some(workspace.closed_now(path)?);
         }
         Ok(self.0.as_ref().is_some_and(|closed| closed.contains(&node)))
     }
 }
 
 /// What an entry is; `None` if it is gone by now.
-fn look(folder: &Folder, name: &OsStr) -> Option<Stat> {
+pub(super) fn look(folder: &Folder, name: &OsStr) -> Option<Stat> {
     statat(&folder.dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()
 }
 
@@ -124,14 +131,5 @@ fn line(name: &OsStr, found: &Stat) -> String {
         FileType::Symlink => 'l',
         _ => '?',
     };
-    // A line feed in a name would forge an entry.
-    let mut shown = String::new();
-    for char in name.to_string_lossy().chars() {
-        if char.is_control() {
-            shown.extend(char.escape_default());
-        } else {
-            shown.push(char);
-        }
-    }
-    format!("{mark} {:>10} {shown}\n", found.st_size)
+    format!("{mark} {:>10} {}\n", found.st_size, visible(name))
 }

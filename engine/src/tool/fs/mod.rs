@@ -1,15 +1,22 @@
 //! File tools: reading and listing are plain, whatever changes a file is a pair.
 //!
-//! Proposing resolves the path and computes the whole new content; executing is one
-//! compare-and-swap (`swap`), the same for writing and editing.
+//! Proposing resolves the paths and computes the whole change; executing is a compare-and-swap
+//! (`swap`), whether of one file, of a folder with everything in it, or from place to place.
 
 mod edit;
+mod find;
+mod grep;
 mod list;
+mod make;
 mod read;
 mod remove;
+mod stat;
 mod swap;
 #[cfg(test)]
 mod tests;
+mod transfer;
+mod tree;
+mod walk;
 mod write;
 
 use std::path::PathBuf;
@@ -20,8 +27,10 @@ use placet_ledger::content::Text;
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::limits::CONTENT_BYTES_MAX;
 use placet_ledger::precondition::Precondition;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
+use self::transfer::{Transferring, Verb};
 use super::registry::{Registry, RegistryError};
 use super::{ToolError, Words};
 use crate::workspace::{Exchanges, Opened, TEMPORARY_PREFIX, Target, Workspace};
@@ -32,37 +41,48 @@ const SPECIAL_BITS: u32 = 0o7000;
 /// Bits of whom a file lets write to it.
 const WRITE_BITS: u32 = 0o222;
 
-/// Registers `read_file`, `ls`, `write_file`, `edit_file` and `rm` for one workspace. Lock files
-/// are made in the folder `locks`, which must exist.
+/// Registers the tools that read, then the pairs that change, for one workspace. Lock files are
+/// made in the folder `locks`, which must exist.
 pub fn register_file_tools(
     registry: &mut Registry,
     workspace: Arc<Workspace>,
     locks: PathBuf,
 ) -> Result<(), RegistryError> {
     let files = Arc::new(Files::new(workspace, locks));
-    registry.plain(
-        read::spec().build()?,
-        Arc::new(read::ReadFile(Arc::clone(&files))),
-    )?;
-    registry.plain(
-        list::spec().build()?,
-        Arc::new(list::List(Arc::clone(&files))),
-    )?;
+    let shared = || Arc::clone(&files);
+    registry.plain(read::spec().build()?, Arc::new(read::ReadFile(shared())))?;
+    registry.plain(list::spec().build()?, Arc::new(list::List(shared())))?;
+    registry.plain(stat::spec().build()?, Arc::new(stat::Status(shared())))?;
+    registry.plain(find::spec().build()?, Arc::new(find::Find(shared())))?;
+    registry.plain(grep::spec().build()?, Arc::new(grep::Grep(shared())))?;
     registry.pair(
         write::spec().build()?,
-        Arc::new(write::WriteFile(Arc::clone(&files))),
-        Arc::new(write::Put(Arc::clone(&files))),
+        Arc::new(write::WriteFile(shared())),
+        Arc::new(write::Put(shared())),
     )?;
     registry.pair(
         edit::spec().build()?,
-        Arc::new(edit::EditFile(Arc::clone(&files))),
-        Arc::new(write::Put(Arc::clone(&files))),
+        Arc::new(edit::EditFile(shared())),
+        Arc::new(write::Put(shared())),
     )?;
     registry.pair(
         remove::spec().build()?,
-        Arc::new(remove::Remove(Arc::clone(&files))),
-        Arc::new(remove::Remove(files)),
-    )
+        Arc::new(remove::Remove(shared())),
+        Arc::new(remove::Remove(shared())),
+    )?;
+    registry.pair(
+        make::spec().build()?,
+        Arc::new(make::MakeFolder(shared())),
+        Arc::new(make::MakeFolder(shared())),
+    )?;
+    for verb in [Verb::Move, Verb::Copy] {
+        let tool = Arc::new(Transferring {
+            files: shared(),
+            verb,
+        });
+        registry.pair(verb.spec().build()?, tool.clone(), tool)?;
+    }
+    Ok(())
 }
 
 /// What all file tools share.
@@ -113,6 +133,33 @@ fn text<'a>(arguments: &'a Value, name: &str) -> Result<&'a str, ToolError> {
         .get(name)
         .and_then(Value::as_str)
         .ok_or_else(|| ToolError::failed(format!("the argument {name} must be a text")))
+}
+
+/// A switch among the arguments.
+fn flag(arguments: &Value, name: &str, default: bool) -> bool {
+    arguments
+        .get(name)
+        .and_then(Value::as_bool)
+        .unwrap_or(default)
+}
+
+/// The place of what is removed, copied or moved. A folder may be named with a slash at the end.
+fn source(files: &Files, path: &str, recursive: bool) -> Result<Target, ToolError> {
+    let bare = path.trim_end_matches('/');
+    if !recursive || bare.is_empty() || bare == path {
+        return Ok(files.workspace.target(path)?);
+    }
+    let target = files.workspace.target(bare)?;
+    files.workspace.enter(&target.folder, &target.name)?;
+    Ok(target)
+}
+
+/// Such as `1 byte`.
+fn counted(bytes: usize) -> String {
+    match bytes {
+        1 => "1 byte".to_owned(),
+        bytes => format!("{bytes} bytes"),
+    }
 }
 
 /// A file that is there, as text.
@@ -192,13 +239,39 @@ fn is_reserved(name: &str) -> bool {
         .is_some_and(|(_, end)| matches!(end, "tmp" | "kept"))
 }
 
-/// The result of a change: what is on disk now, or was before it was removed.
-fn result(path: &str, digest: Digest, bytes: Option<u64>) -> Result<Text, ToolError> {
-    let mut value = json!({"digest": digest, "path": path});
-    if let (Some(fields), Some(bytes)) = (value.as_object_mut(), bytes) {
-        fields.insert("bytes".into(), bytes.into());
+/// What the result of a change tells: of a file what is on disk now, or was before it was removed.
+#[derive(Debug, Default, Serialize)]
+struct Told<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<Digest>,
+    /// Of a tree, how many entries it has or had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'a str>,
+    /// Where that is which was not to be removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<&'a str>,
+    path: &'a str,
+}
+
+impl Told<'_> {
+    fn text(&self) -> Result<Text, ToolError> {
+        canonical::to_vec(self).map(Text::json).map_err(|error| {
+            ToolError::in_doubt(format!("done, but cannot write the result: {error}"))
+        })
     }
-    canonical::to_vec(&value)
-        .map(Text::json)
-        .map_err(|error| ToolError::in_doubt(format!("done, but cannot write the result: {error}")))
+}
+
+/// The result of a change of one file.
+fn result(path: &str, digest: Digest, bytes: Option<u64>) -> Result<Text, ToolError> {
+    let told = Told {
+        bytes,
+        digest: Some(digest),
+        path,
+        ..Told::default()
+    };
+    told.text()
 }

@@ -1,27 +1,32 @@
-//! `rm`: one regular file.
+//! `rm`: one regular file, or a folder with everything in it.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use placet_ledger::permit::{Granted, Permit};
+use placet_ledger::precondition::Precondition;
 use placet_ledger::risk::DeclaredRisk;
 use serde_json::{Value, json};
 
 use super::swap::Job;
-use super::{Current, Files, Words, text};
+use super::tree::Tree;
+use super::{Current, Files, Words, counted, flag, source, text};
 use crate::diff::unified;
 use crate::tool::{
     Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError, reading, writing,
 };
-use crate::workspace::PathError;
+use crate::workspace::{PathError, Target};
 
 pub(super) fn spec() -> Words {
     Words {
         name: "rm",
-        description: "Remove a file of the workspace. Folders cannot be removed.",
+        description: "Remove a file of the workspace; with `recursive`, a folder and everything in it.",
         schema: json!({
             "type": "object",
-            "properties": {"path": {"type": "string", "minLength": 1}},
+            "properties": {
+                "path": {"type": "string", "minLength": 1},
+                "recursive": {"type": "boolean", "default": false},
+            },
             "required": ["path"],
             "additionalProperties": false,
         }),
@@ -43,26 +48,20 @@ impl ProposeTool for Remove {
 }
 
 pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError> {
-    let target = files.workspace.target(text(arguments, "path")?)?;
+    let recursive = flag(arguments, "recursive", false);
+    let target = source(files, text(arguments, "path")?, recursive)?;
     let current = match files.workspace.open_file(&target) {
-        Err(PathError::Folder(path)) => {
-            return Err(ToolError::failed(format!(
-                "{path} is a folder: rm removes single files, and recursive removal is not available"
-            )));
-        }
+        Err(PathError::Folder(_)) => return draft_tree(files, &target, recursive),
         Err(error) => return Err(error.into()),
         Ok(_) => Current::read(&files.workspace, &target)?,
     };
     let path = &target.path;
-    let bytes = match current.bytes.len() {
-        1 => "1 byte".to_owned(),
-        bytes => format!("{bytes} bytes"),
-    };
+    let bytes = counted(current.bytes.len());
     let preview = match current.text(path) {
         Ok(old) => unified(path, Some(old), None).text,
         Err(_) => format!("--- a/{path}\n+++ /dev/null\nBinary file, {bytes}.\n"),
     };
-    let arguments = json!({"path": path});
+    let arguments = json!({"path": path, "recursive": recursive});
     Ok(Draft {
         execute_arguments: arguments.clone(),
         arguments,
@@ -72,19 +71,53 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
     })
 }
 
+fn draft_tree(files: &Files, target: &Target, recursive: bool) -> Result<Draft, ToolError> {
+    let path = &target.path;
+    if !recursive {
+        return Err(ToolError::failed(format!(
+            "{path} is a folder{}: set recursive to remove it and everything in it",
+            Tree::size(&files.workspace, target)
+        )));
+    }
+    let tree = Tree::named(&files.workspace, &target.folder, &target.name)?;
+    if let Some(locked) = &tree.locked {
+        return Err(ToolError::failed(format!(
+            "{locked} cannot be written, so what is in it cannot be removed"
+        )));
+    }
+    let arguments = json!({"path": path, "recursive": true});
+    Ok(Draft {
+        execute_arguments: arguments.clone(),
+        arguments,
+        message: format!(
+            "Remove the folder {path} and everything in it ({}).{}",
+            tree.summary(),
+            tree.notes()
+        ),
+        preview: Some(format!("--- a/{path}/\n+++ /dev/null\n{}", tree.lines('-'))),
+        precondition: tree.precondition(&files.workspace, target),
+    })
+}
+
 #[async_trait]
 impl ExecuteTool for Remove {
     async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
         let files = Arc::clone(&self.0);
         let granted: Granted = permit.spend();
         let result = writing(move || {
-            Job::new(
+            let job = Job::new(
                 &files,
                 (granted.run, granted.call),
                 &granted.arguments,
                 granted.precondition.as_ref(),
-            )?
-            .remove()
+            )?;
+            let is_tree = matches!(granted.precondition, Some(Precondition::Tree { .. }));
+            if is_tree && !flag(&granted.arguments, "recursive", false) {
+                return Err(ToolError::failed(
+                    "the call has no leave to remove a folder",
+                ));
+            }
+            job.remove()
         })
         .await?;
         Ok(Output { result })

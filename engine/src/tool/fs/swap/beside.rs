@@ -22,6 +22,17 @@ const ACCESS_LIST: &str = "system.posix_acl_access";
 /// What a program may do beyond its user.
 const CAPABILITIES: &str = "security.capability";
 
+/// Whose owner and mode a written file has.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Likeness<'a> {
+    /// Those of the file that it replaces.
+    After(&'a Opened),
+    /// This very mode, as its original has it.
+    Copy(Mode),
+    /// Nobody's: what the process's mask leaves.
+    New,
+}
+
 /// A file that was written for this call.
 #[derive(Debug)]
 pub(super) struct Beside {
@@ -63,25 +74,22 @@ impl Job<'_> {
         &self,
         folder: &Folder,
         content: &[u8],
-        before: Option<&Opened>,
+        like: Likeness<'_>,
     ) -> Result<Beside, ToolError> {
-        // Nobody else reads a replacement before it has the mode of the file it replaces; a new
-        // file gets what the process's mask leaves.
-        let mode = if before.is_some() { 0o600 } else { 0o666 };
+        let mode = match like {
+            // Nobody else reads it before it has the mode of the file it is like.
+            Likeness::After(_) | Likeness::Copy(_) => Mode::RUSR | Mode::WUSR,
+            Likeness::New => Mode::from_raw_mode(0o666),
+        };
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = openat(
-            &folder.dir,
-            &self.temporary,
-            flags,
-            Mode::from_raw_mode(mode),
-        );
+        let opened = openat(&folder.dir, &self.temporary, flags, mode);
         let file = match opened {
             Ok(fd) => File::from(fd),
             Err(Errno::EXIST) => return Err(self.leftover()),
             Err(errno) => return Err(self.failed("write beside", errno)),
         };
-        self.fill(file, content, before).map_err(|error| {
+        self.fill(file, content, like).map_err(|error| {
             match unlinkat(&folder.dir, &self.temporary, AtFlags::empty()) {
                 Ok(()) => error,
                 Err(_) => ToolError::failed(format!(
@@ -96,17 +104,19 @@ impl Job<'_> {
         &self,
         mut file: File,
         content: &[u8],
-        before: Option<&Opened>,
+        like: Likeness<'_>,
     ) -> Result<Beside, ToolError> {
         let failed = |error| ToolError::from(PathError::io("write beside", self.path, error));
         file.write_all(content).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
-        if let Some(before) = before {
-            let owner = (metadata.uid(), metadata.gid());
-            take_after(&file, owner, before).map_err(|(what, errno)| {
-                ToolError::failed(format!("cannot keep {what} of {}: {errno}", self.path))
-            })?;
-        }
+        let kept = match like {
+            Likeness::After(before) => take_after(&file, (metadata.uid(), metadata.gid()), before),
+            Likeness::Copy(mode) => fchmod(&file, mode).map_err(|errno| ("the mode", errno)),
+            Likeness::New => Ok(()),
+        };
+        kept.map_err(|(what, errno)| {
+            ToolError::failed(format!("cannot keep {what} of {}: {errno}", self.path))
+        })?;
         file.sync_all().map_err(failed)?;
         Ok(Beside {
             node: NodeId {

@@ -4,31 +4,38 @@
 //! Checking first and renaming then would overwrite what another program wrote in between; an
 //! exchange hands its version out, so that nobody's bytes are lost. The lock binds only placet.
 //!
-//! Creation never overwrites, and a removal moves the file aside before it looks and unlinks.
+//! Creation never overwrites, and what is removed or moved is moved aside before it is looked at.
 //! Where the file system cannot exchange, the target is compared under the lock and then renamed
 //! over: there another program's version may be lost between the two. A program that holds the old
 //! file open and writes to it after it came out and was compared, writes to a file without a name;
 //! no check can see that.
 
+mod aside;
 mod beside;
+mod chain;
+mod clear;
+mod copy;
 mod lock;
 mod reconcile;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 use placet_ledger::content::Text;
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::id::{CallId, RunId};
 use placet_ledger::precondition::{NodeId, Precondition};
-use rustix::fs::{AtFlags, RenameFlags, fsync, linkat, renameat, renameat_with, statat, unlinkat};
+use rustix::fs::{AtFlags, RenameFlags, fsync, renameat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 use serde_json::Value;
 
+use super::tree::Tree;
 use super::{Files, result, text};
 use crate::tool::ToolError;
 use crate::workspace::{Exchanges, Folder, Opened, PathError, TEMPORARY_PREFIX, Target};
-use beside::Beside;
+use beside::{Beside, Likeness};
 use lock::Lock;
+pub(super) use transfer::Transfer;
 
 /// Exchanges in a row that another program may defeat before placet stops disturbing it.
 const EXCHANGES_MAX: usize = 16;
@@ -42,6 +49,8 @@ pub(super) struct Job<'a> {
     /// Names beside the target: of a file on its way in or out, and of a version that is kept.
     temporary: String,
     kept: String,
+    /// Of one entry of a tree on its way out.
+    entry: String,
 }
 
 impl<'a> Job<'a> {
@@ -52,17 +61,35 @@ impl<'a> Job<'a> {
         arguments: &'a Value,
         precondition: Option<&'a Precondition>,
     ) -> Result<Self, ToolError> {
-        let path = text(arguments, "path")?;
+        Self::at(
+            files,
+            (run, call),
+            text(arguments, "path")?,
+            precondition,
+            "",
+        )
+    }
+
+    /// The change of one place, where a call changes several. `part` tells their names apart.
+    pub(super) fn at(
+        files: &'a Files,
+        (run, call): (RunId, CallId),
+        path: &'a str,
+        precondition: Option<&'a Precondition>,
+        part: &str,
+    ) -> Result<Self, ToolError> {
         let precondition = precondition
             .filter(|precondition| precondition.path() == path)
             .ok_or_else(|| ToolError::failed(format!("the call has no precondition for {path}")))?;
         let run: String = run.to_string().chars().take(8).collect();
+        let name = |end: &str| format!("{TEMPORARY_PREFIX}{run}-{call}{part}{end}");
         Ok(Self {
             files,
             path,
             precondition,
-            temporary: format!("{TEMPORARY_PREFIX}{run}-{call}.tmp"),
-            kept: format!("{TEMPORARY_PREFIX}{run}-{call}.kept"),
+            temporary: name(".tmp"),
+            kept: name(".kept"),
+            entry: name(".entry.tmp"),
         })
     }
 
@@ -70,35 +97,18 @@ impl<'a> Job<'a> {
     pub(super) fn put(&self, content: &str) -> Result<Text, ToolError> {
         let _lock = self.lock()?;
         let target = self.target()?;
+        self.place(&target, content.as_bytes(), Likeness::New)
+    }
+
+    /// The same for any bytes, under locks that are held. A new file is like `new`.
+    fn place(&self, target: &Target, content: &[u8], new: Likeness<'_>) -> Result<Text, ToolError> {
         match self.precondition {
-            Precondition::File { .. } => self.replace(&target, content.as_bytes()),
-            Precondition::Absent { .. } => self.create(&target, content.as_bytes()),
+            Precondition::File { .. } => self.replace(target, content),
+            Precondition::Absent { .. } => self.create(target, content, new),
             Precondition::Tree { .. } | Precondition::Transfer { .. } => {
                 Err(ToolError::failed("the call has no file to write"))
             }
         }
-    }
-
-    /// Removes the file that was previewed.
-    pub(super) fn remove(&self) -> Result<Text, ToolError> {
-        let _lock = self.lock()?;
-        let target = self.target()?;
-        let folder = &target.folder;
-        let opened = self.unchanged(&target)?;
-        match self.move_to(folder, &target.name, &self.temporary) {
-            Ok(()) => {}
-            Err(Errno::NOENT) => return Err(self.stale("it is gone")),
-            Err(Errno::EXIST) => return Err(self.leftover()),
-            Err(errno) => return Err(self.failed("move aside", errno)),
-        }
-        if let Some(difference) = self.difference(folder, &self.temporary) {
-            return Err(self.move_back(&target, &difference));
-        }
-        let Precondition::File { digest, .. } = self.precondition else {
-            return Err(ToolError::failed("the call has no file to remove"));
-        };
-        self.unlink(folder)?;
-        result(self.path, *digest, Some(opened.bytes))
     }
 
     fn lock(&self) -> Result<Lock, ToolError> {
@@ -108,30 +118,41 @@ impl<'a> Job<'a> {
 
     /// The place of the target, in the very folders of the preview.
     fn target(&self) -> Result<Target, ToolError> {
-        let (Precondition::File { parent, root, .. } | Precondition::Absent { parent, root, .. }) =
-            self.precondition
-        else {
-            return Err(ToolError::failed(
-                "the call has no single file as its target",
-            ));
-        };
-        if self.files.workspace.root() != *root {
+        let (parent, root) = self.above()?;
+        self.in_workspace(root)?;
+        let target = self
+            .files
+            .workspace
+            .target_exact(self.path)
+            .map_err(|error| self.moved(error))?;
+        if target.folder.node == parent {
+            Ok(target)
+        } else {
+            Err(self.stale("its folder is another one"))
+        }
+    }
+
+    /// The folder that holds the target, and the workspace, as they were.
+    fn above(&self) -> Result<(NodeId, NodeId), ToolError> {
+        match self.precondition {
+            Precondition::File { parent, root, .. }
+            | Precondition::Tree { parent, root, .. }
+            | Precondition::Absent { parent, root, .. } => Ok((*parent, *root)),
+            Precondition::Transfer { .. } => {
+                Err(ToolError::failed("the call has no single target"))
+            }
+        }
+    }
+
+    fn in_workspace(&self, root: NodeId) -> Result<(), ToolError> {
+        if self.files.workspace.root() != root {
             return Err(self.stale("the workspace is another folder"));
         }
         // A person allowed a change at this path, not wherever the folder has gone since.
         if !self.files.workspace.is_in_place() {
             return Err(self.stale("the workspace was moved"));
         }
-        let target = self
-            .files
-            .workspace
-            .target_exact(self.path)
-            .map_err(|error| self.moved(error))?;
-        if target.folder.node == *parent {
-            Ok(target)
-        } else {
-            Err(self.stale("its folder is another one"))
-        }
+        Ok(())
     }
 
     /// What is closed stays refused; any other trouble on the way is a change since the preview.
@@ -140,6 +161,34 @@ impl<'a> Job<'a> {
             error.into()
         } else {
             self.stale(&error.to_string())
+        }
+    }
+
+    /// Whether the target is as it was previewed; the bytes of a file.
+    fn verify(&self, target: &Target) -> Result<u64, ToolError> {
+        match self.precondition {
+            Precondition::File { .. } => self.unchanged(target).map(|opened| opened.bytes),
+            Precondition::Absent { .. } if target.is_absent() => Ok(0),
+            Precondition::Absent { .. } => {
+                Err(self.stale("there is something of that name by now"))
+            }
+            Precondition::Tree { .. } => {
+                let tree = Tree::named(&self.files.workspace, &target.folder, &target.name);
+                let tree = tree.map_err(|error| {
+                    if error.is_refusal() {
+                        error.into()
+                    } else {
+                        self.stale(&error.to_string())
+                    }
+                })?;
+                match self.compared_tree(&tree) {
+                    Some(difference) => Err(self.stale(&difference)),
+                    None => Ok(0),
+                }
+            }
+            Precondition::Transfer { .. } => {
+                Err(ToolError::failed("the call has no single target"))
+            }
         }
     }
 
@@ -183,8 +232,34 @@ impl<'a> Job<'a> {
         Ok(opened)
     }
 
-    /// How the file of that name differs from the previewed one, if it does.
+    /// How the tree differs from the previewed one, if it does.
+    fn compared_tree(&self, tree: &Tree) -> Option<String> {
+        let Precondition::Tree {
+            entries,
+            mode,
+            node,
+            ..
+        } = self.precondition
+        else {
+            return Some("there is a folder where none was".into());
+        };
+        if tree.node != *node {
+            return Some("it is another folder".into());
+        }
+        if tree.mode != *mode {
+            return Some(format!("its mode is {:o}, not {mode:o}", tree.mode));
+        }
+        tree.difference(entries)
+    }
+
+    /// How what has that name differs from what was previewed, if it does.
     fn difference(&self, folder: &Folder, name: &str) -> Option<String> {
+        if let Precondition::Tree { .. } = self.precondition {
+            return match Tree::named(&self.files.workspace, folder, name) {
+                Ok(tree) => self.compared_tree(&tree),
+                Err(error) => Some(error.to_string()),
+            };
+        }
         match self.files.workspace.open_named(folder, name) {
             Ok(opened) => self.compared(opened).err(),
             Err(error) => Some(error.to_string()),
@@ -193,7 +268,7 @@ impl<'a> Job<'a> {
 
     fn replace(&self, target: &Target, content: &[u8]) -> Result<Text, ToolError> {
         let before = self.unchanged(target)?;
-        let own = self.beside(&target.folder, content, Some(&before))?;
+        let own = self.beside(&target.folder, content, Likeness::After(&before))?;
         match self.exchange(target) {
             Ok(()) => {}
             Err(Errno::INVAL | Errno::NOSYS) => return self.replace_by_rename(target, &own),
@@ -220,11 +295,16 @@ impl<'a> Job<'a> {
         self.written(target, own.again()?)
     }
 
-    fn create(&self, target: &Target, content: &[u8]) -> Result<Text, ToolError> {
+    fn create(
+        &self,
+        target: &Target,
+        content: &[u8],
+        new: Likeness<'_>,
+    ) -> Result<Text, ToolError> {
         if !target.is_absent() {
             return Err(self.stale("there is something of that name by now"));
         }
-        let own = self.beside(&target.folder, content, None)?;
+        let own = self.beside(&target.folder, content, new)?;
         match self.move_to(&target.folder, &self.temporary, &target.name) {
             Ok(()) => {}
             Err(Errno::EXIST) => {
@@ -316,35 +396,6 @@ impl<'a> Job<'a> {
             })
     }
 
-    /// Moves back what was set aside to be removed.
-    fn move_back(&self, target: &Target, difference: &str) -> ToolError {
-        match self.move_to(&target.folder, &self.temporary, &target.name) {
-            Ok(()) => match self.sync(&target.folder) {
-                Ok(()) => self.stale(difference),
-                Err(error) => error,
-            },
-            Err(Errno::EXIST) => {
-                let kept = self.keep(&target.folder);
-                self.stale(&format!(
-                    "{difference}; a newer file is in place, the older one is kept as {kept}"
-                ))
-            }
-            Err(errno) => ToolError::in_doubt(format!(
-                "{} changed while it was removed ({difference}), and moving it back failed: {errno}; \
-                 it is kept as {}",
-                self.path, self.temporary
-            )),
-        }
-    }
-
-    /// Gives a version that is nobody's leftover a name that no later call uses.
-    fn keep(&self, folder: &Folder) -> &str {
-        match self.move_to(folder, &self.temporary, &self.kept) {
-            Ok(()) => &self.kept,
-            Err(_) => &self.temporary,
-        }
-    }
-
     fn exchange(&self, target: &Target) -> Result<(), Errno> {
         if self.files.exchanges == Exchanges::No {
             return Err(Errno::INVAL);
@@ -357,25 +408,6 @@ impl<'a> Job<'a> {
             &target.name,
             RenameFlags::EXCHANGE,
         )
-    }
-
-    /// Moves a file to a name in the same folder that nothing has.
-    fn move_to(&self, folder: &Folder, from: &str, to: &str) -> Result<(), Errno> {
-        let dir = &folder.dir;
-        let moved = match self.files.exchanges {
-            Exchanges::Yes | Exchanges::Perhaps => {
-                renameat_with(dir, from, dir, to, RenameFlags::NOREPLACE)
-            }
-            Exchanges::No => Err(Errno::INVAL),
-        };
-        match moved {
-            // A hard link never overwrites either; it only takes two steps.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                linkat(dir, from, dir, to, AtFlags::empty())?;
-                unlinkat(dir, from, AtFlags::empty())
-            }
-            moved => moved,
-        }
     }
 
     /// Removes the temporary file and makes the folder durable.

@@ -28,6 +28,13 @@ enum Found {
     Other,
 }
 
+/// The content that a file was to have, as far as it is still known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Intended<'a> {
+    pub(super) digest: Digest,
+    pub(super) bytes: Option<&'a [u8]>,
+}
+
 impl Job<'_> {
     /// What became of [`Job::put`].
     pub(in crate::tool::fs) fn reconcile_put(
@@ -39,10 +46,25 @@ impl Job<'_> {
             return Ok(Reconciled::Unknown);
         };
         let content = content.as_bytes();
-        let intended = digest(Purpose::File, content);
+        let intended = Intended {
+            digest: digest(Purpose::File, content),
+            bytes: Some(content),
+        };
+        self.reconcile_file(&target, intended)
+    }
+
+    /// The same under locks that are held.
+    pub(super) fn reconcile_file(
+        &self,
+        target: &Target,
+        content: Intended<'_>,
+    ) -> Result<Reconciled, ToolError> {
+        let intended = content.digest;
         let front = self.found(&target.folder, &target.name, Some(content));
         let aside = self.found(&target.folder, &self.temporary, Some(content));
-        let bytes = u64::try_from(content.len()).ok();
+        let bytes = content
+            .bytes
+            .and_then(|bytes| u64::try_from(bytes.len()).ok());
         let creates = matches!(self.precondition, Precondition::Absent { .. });
         match (front, aside) {
             (Found::Intended { .. }, Found::Nothing) => {
@@ -58,7 +80,7 @@ impl Job<'_> {
                 if creates {
                     return Ok(Reconciled::Unknown);
                 }
-                let back = self.take_back(&target, (node, intended), "it was another file");
+                let back = self.take_back(target, (node, intended), "it was another file");
                 Ok(match back {
                     ToolError::Stale { .. } => Reconciled::NotDone,
                     _ => Reconciled::Unknown,
@@ -66,14 +88,14 @@ impl Job<'_> {
             }
             (Found::Previewed { .. }, Found::Nothing) => Ok(Reconciled::NotDone),
             (Found::Nothing, Found::Nothing) if creates => Ok(Reconciled::NotDone),
-            (Found::Nothing, Found::Begun) if creates => self.cleared(&target),
+            (Found::Nothing, Found::Begun) if creates => self.cleared(target),
             // While the previewed file is in place, the beginning beside can only be ours. Our
             // whole file is ours at any time, and where it is beside, it is not in place.
             (Found::Previewed { .. }, Found::Begun)
             | (
                 Found::Nothing | Found::Previewed { .. } | Found::Begun | Found::Other,
                 Found::Intended { .. },
-            ) => self.cleared(&target),
+            ) => self.cleared(target),
             (
                 Found::Nothing | Found::Previewed { .. } | Found::Begun | Found::Other,
                 Found::Nothing | Found::Previewed { .. } | Found::Begun | Found::Other,
@@ -87,8 +109,14 @@ impl Job<'_> {
         let Ok(target) = self.target() else {
             return Ok(Reconciled::Unknown);
         };
-        let Precondition::File { digest, .. } = self.precondition else {
-            return Ok(Reconciled::Unknown);
+        let digest = match self.precondition {
+            Precondition::File { digest, .. } => digest,
+            Precondition::Tree { entries, node, .. } => {
+                return self.reconcile_clear(&target, entries, *node);
+            }
+            Precondition::Absent { .. } | Precondition::Transfer { .. } => {
+                return Ok(Reconciled::Unknown);
+            }
         };
         let front = self.found(&target.folder, &target.name, None);
         let aside = self.found(&target.folder, &self.temporary, None);
@@ -105,12 +133,12 @@ impl Job<'_> {
             (Found::Previewed { .. }, Found::Nothing) => Ok(Reconciled::NotDone),
             // Two names of one file, where moving takes two steps: none of its bytes go.
             (Found::Previewed { .. }, Found::Previewed { .. }) => self.cleared(&target),
-            (Found::Nothing, Found::Other) => {
-                Ok(match self.move_back(&target, "it was another file") {
+            (Found::Nothing, Found::Other) => Ok(
+                match self.move_back(&target, &target.folder, "it was another file") {
                     ToolError::Stale { .. } => Reconciled::NotDone,
                     _ => Reconciled::Unknown,
-                })
-            }
+                },
+            ),
             _ => Ok(Reconciled::Unknown),
         }
     }
@@ -126,7 +154,7 @@ impl Job<'_> {
         Ok(Reconciled::NotDone)
     }
 
-    fn found(&self, folder: &Folder, name: &str, content: Option<&[u8]>) -> Found {
+    fn found(&self, folder: &Folder, name: &str, content: Option<Intended<'_>>) -> Found {
         let mut opened = match self.files.workspace.open_named(folder, name) {
             Ok(opened) => opened,
             Err(PathError::Missing { .. }) => return Found::Nothing,
@@ -136,12 +164,16 @@ impl Job<'_> {
             return Found::Other;
         };
         let (node, length) = (opened.node, opened.bytes);
-        if self.is_previewed(node, digest(Purpose::File, &bytes)) {
+        let found = digest(Purpose::File, &bytes);
+        if self.is_previewed(node, found) {
             return Found::Previewed { bytes: length };
         }
         match content {
-            Some(content) if bytes == content => Found::Intended { node },
-            Some(content) if content.starts_with(&bytes) => Found::Begun,
+            Some(content) if found == content.digest => Found::Intended { node },
+            Some(Intended {
+                bytes: Some(content),
+                ..
+            }) if content.starts_with(&bytes) => Found::Begun,
             Some(_) | None => Found::Other,
         }
     }

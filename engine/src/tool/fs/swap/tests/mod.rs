@@ -1,6 +1,11 @@
 //! What another program may do between preview and change.
 
+mod chain;
+mod changing;
+mod copy;
 mod crash;
+mod relocate;
+mod tree;
 mod writer;
 
 use std::fs;
@@ -33,7 +38,7 @@ fn put(bench: &Bench, draft: &Draft) -> Result<Text, ToolError> {
     job(bench, draft).put(content)
 }
 
-fn stale<T: std::fmt::Debug>(result: Result<T, ToolError>, expected: &str) {
+pub(super) fn stale<T: std::fmt::Debug>(result: Result<T, ToolError>, expected: &str) {
     match result {
         Err(ToolError::Stale { detail }) => assert!(detail.contains(expected), "{detail}"),
         other => panic!("expected stale, {expected}, found {other:?}"),
@@ -190,7 +195,7 @@ fn creation_never_overwrites() {
             // Also where it appears after that was checked.
             let job = job(&bench, &draft);
             let target = job.target().unwrap();
-            job.beside(&target.folder, b"mine", None).unwrap();
+            job.beside(&target.folder, b"mine", Likeness::New).unwrap();
             assert_eq!(
                 job.move_to(&target.folder, TEMPORARY, "new"),
                 Err(Errno::EXIST)
@@ -207,7 +212,9 @@ fn what_came_out_unexpectedly_goes_back() {
     let draft = bench.write("a", "mine\n").unwrap();
     let job = job(&bench, &draft);
     let target = job.target().unwrap();
-    let own = job.beside(&target.folder, b"mine\n", None).unwrap();
+    let own = job
+        .beside(&target.folder, b"mine\n", Likeness::New)
+        .unwrap();
     swap_in(&bench.at("a"), "theirs\n");
     job.exchange(&target).unwrap();
     let difference = job.difference(&target.folder, TEMPORARY).unwrap();
@@ -223,7 +230,9 @@ fn of_two_versions_the_newest_stays_and_the_older_is_kept() {
     let draft = bench.write("a", "mine\n").unwrap();
     let job = job(&bench, &draft);
     let target = job.target().unwrap();
-    let own = job.beside(&target.folder, b"mine\n", None).unwrap();
+    let own = job
+        .beside(&target.folder, b"mine\n", Likeness::New)
+        .unwrap();
     swap_in(&bench.at("a"), "older\n");
     job.exchange(&target).unwrap();
     swap_in(&bench.at("a"), "newest\n");
@@ -240,7 +249,9 @@ fn our_file_is_not_dropped_once_another_program_wrote_into_it() {
     let draft = bench.write("a", "mine\n").unwrap();
     let job = job(&bench, &draft);
     let target = job.target().unwrap();
-    let own = job.beside(&target.folder, b"mine\n", None).unwrap();
+    let own = job
+        .beside(&target.folder, b"mine\n", Likeness::New)
+        .unwrap();
     swap_in(&bench.at("a"), "theirs\n");
     job.exchange(&target).unwrap();
     fs::write(bench.at("a"), "mine\nand more\n").unwrap();
@@ -259,14 +270,20 @@ fn what_was_set_aside_wrongly_moves_back() {
         let target = job.target().unwrap();
         swap_in(&bench.at("a"), "theirs\n");
         job.move_to(&target.folder, "a", TEMPORARY).unwrap();
-        stale(Err::<(), _>(job.move_back(&target, "x")), "x");
+        stale(
+            Err::<(), _>(job.move_back(&target, &target.folder, "x")),
+            "x",
+        );
         assert_eq!(
             (bench.text("a").as_str(), bench.names().len()),
             ("theirs\n", 1)
         );
         job.move_to(&target.folder, "a", TEMPORARY).unwrap();
         fs::write(bench.at("a"), "newer\n").unwrap();
-        stale(Err::<(), _>(job.move_back(&target, "x")), KEPT);
+        stale(
+            Err::<(), _>(job.move_back(&target, &target.folder, "x")),
+            KEPT,
+        );
         assert_eq!(bench.text(KEPT), "theirs\n");
         assert_eq!(bench.text("a"), "newer\n");
     });

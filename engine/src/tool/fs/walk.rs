@@ -1,0 +1,327 @@
+//! The walk of `find` and `grep`: through open folders, in one order, and never out.
+//!
+//! It goes from descriptor to descriptor, so that nothing can be swapped under it; the libraries
+//! for patterns only compare names. Symbolic links are met and not followed, other mounts are not
+//! entered, and what is closed is not there at all. Whatever it leaves out for a bound it counts.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use placet_ledger::clock::Clock;
+use rustix::fs::{FileType, Stat};
+use serde_json::Value;
+
+use super::list::{Closed, look};
+use super::{Files, flag};
+use crate::clock::SystemClock;
+use crate::tool::{Awaited, ToolError};
+use crate::workspace::{Folder, PathError, Workspace, visible};
+
+/// Entries that one walk looks at: a folder tree of more is searched part by part.
+const ENTRIES_MAX: usize = 200_000;
+
+/// Folders in folders: each holds a descriptor, and a process has about a thousand.
+const DEPTH_MAX: usize = 128;
+
+/// Time for one walk, well below the time limit of a tool, so that what was found is told.
+const WALK_MS_MAX: u64 = 60_000;
+
+/// Bytes of a `.gitignore`: a larger one is none that a person wrote.
+const IGNORE_BYTES_MAX: usize = 1024 * 1024;
+
+/// What a walk passes over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    gitignore: bool,
+    git: bool,
+}
+
+impl Rules {
+    /// As the arguments `gitignore` and `git` say.
+    pub(super) fn read(arguments: &Value) -> Self {
+        Self {
+            gitignore: flag(arguments, "gitignore", true),
+            git: flag(arguments, "git", false),
+        }
+    }
+}
+
+/// When work ends that is not done: nobody waits any more, or it took too long.
+#[derive(Debug, Clone)]
+pub(super) struct Patience {
+    awaited: Awaited,
+    until_ms: u64,
+}
+
+impl Patience {
+    pub(super) fn new(awaited: &Awaited) -> Self {
+        Self::of(awaited, WALK_MS_MAX)
+    }
+
+    /// The same with another limit.
+    pub(super) fn of(awaited: &Awaited, limit_ms: u64) -> Self {
+        Self {
+            awaited: awaited.clone(),
+            until_ms: SystemClock.monotonic_ms().saturating_add(limit_ms),
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        !self.awaited.holds() || SystemClock.monotonic_ms() >= self.until_ms
+    }
+}
+
+/// An entry that a walk comes by.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    /// The folder that holds it.
+    pub(super) folder: &'a Folder,
+    /// Its name there.
+    pub(super) name: &'a OsStr,
+    /// What the system tells of it.
+    pub(super) found: Stat,
+    /// Path beneath the folder where the walk began.
+    pub(super) path: &'a Path,
+}
+
+impl Entry<'_> {
+    pub(super) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.found.st_mode)
+    }
+
+    /// Path beneath the workspace, on one line.
+    pub(super) fn shown(&self) -> String {
+        crate::workspace::join(&self.folder.path, &visible(self.name))
+    }
+}
+
+/// What a walk did not look at.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    entries: usize,
+    deep: usize,
+    unread: usize,
+    mounts: usize,
+    over: bool,
+}
+
+impl LeftOut {
+    /// One line for each reason; none if the walk saw everything.
+    pub(super) fn lines(&self) -> String {
+        let mut lines = String::new();
+        for (count, what) in [
+            (
+                self.entries,
+                "entries were not looked at: search a folder beneath",
+            ),
+            (self.deep, "folders lie too deep and were not entered"),
+            (self.unread, "folders could not be read"),
+            (
+                self.mounts,
+                "folders are on other mounts and were not entered",
+            ),
+        ] {
+            if count > 0 {
+                // Writing to a string does not fail.
+                let _ = writeln!(lines, "... {count} {what}");
+            }
+        }
+        if self.over {
+            lines.push_str(
+                "... stopped before the end: it took too long; search a folder beneath\n",
+            );
+        }
+        lines
+    }
+}
+
+/// A walk under way.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    workspace: &'a Workspace,
+    rules: Rules,
+    patience: &'a Patience,
+    closed: Closed,
+    ignores: Vec<(PathBuf, Gitignore)>,
+    room: usize,
+    left_out: LeftOut,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(files: &'a Files, rules: Rules, patience: &'a Patience) -> Self {
+        Self {
+            workspace: &files.workspace,
+            rules,
+            patience,
+            closed: Closed::default(),
+            ignores: Vec::new(),
+            room: ENTRIES_MAX,
+            left_out: LeftOut::default(),
+        }
+    }
+
+    /// Visits everything beneath a folder, name by name in the order of their bytes.
+    pub(super) fn run(
+        mut self,
+        start: &Folder,
+        visit: &mut dyn FnMut(&Entry<'_>),
+    ) -> Result<LeftOut, ToolError> {
+        if self.rules.gitignore {
+            self.ignores_above(start)?;
+        }
+        self.folder(start, Path::new(""), 0, visit)?;
+        if self.patience.is_over() {
+            self.left_out.over = true;
+        }
+        Ok(self.left_out)
+    }
+
+    /// The rules of the folders above the one where the walk begins hold as well.
+    fn ignores_above(&mut self, start: &Folder) -> Result<(), ToolError> {
+        let mut above = PathBuf::new();
+        for name in start.path.split('/').filter(|name| !name.is_empty()) {
+            let folder = match above.to_str() {
+                Some("") | None => self.workspace.folder(".")?,
+                Some(path) => self.workspace.folder(path)?,
+            };
+            self.ignores_of(&folder, &above);
+            above.push(name);
+        }
+        Ok(())
+    }
+
+    fn ignores_of(&mut self, folder: &Folder, path: &Path) {
+        let Ok(mut opened) = self.workspace.open_named(folder, ".gitignore") else {
+            return;
+        };
+        let bytes = opened.read(".gitignore").unwrap_or_default();
+        if bytes.is_empty() || bytes.len() > IGNORE_BYTES_MAX {
+            return;
+        }
+        let mut builder = GitignoreBuilder::new(".");
+        for line in String::from_utf8_lossy(&bytes).lines() {
+            // A line that is no pattern ignores nothing, as git has it.
+            drop(builder.add_line(None, line));
+        }
+        if let Ok(ignore) = builder.build() {
+            self.ignores.push((path.to_owned(), ignore));
+        }
+    }
+
+    fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
+        for (base, ignore) in self.ignores.iter().rev() {
+            let Ok(beneath) = path.strip_prefix(base) else {
+                continue;
+            };
+            match ignore.matched(beneath, is_folder) {
+                Match::None => {}
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+            }
+        }
+        false
+    }
+
+    fn folder(
+        &mut self,
+        folder: &Folder,
+        path: &Path,
+        depth: usize,
+        visit: &mut dyn FnMut(&Entry<'_>),
+    ) -> Result<(), ToolError> {
+        let names = match self.names(folder) {
+            Ok(names) => names,
+            Err(error) if depth == 0 => return Err(error.into()),
+            Err(_) => {
+                self.left_out.unread = self.left_out.unread.saturating_add(1);
+                return Ok(());
+            }
+        };
+        let ignores = self.ignores.len();
+        let beneath_root = Path::new(&folder.path).to_owned();
+        if self.rules.gitignore {
+            self.ignores_of(folder, &beneath_root);
+        }
+        for name in names {
+            if self.patience.is_over() {
+                break;
+            }
+            let Some(found) = look(folder, &name) else {
+                continue;
+            };
+            let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+            if (!self.rules.git && name == ".git")
+                || self.is_ignored(&beneath_root.join(&name), is_folder)
+                || self.closed.hides(self.workspace, &folder.path, &found)?
+            {
+                continue;
+            }
+            let entry = Entry {
+                folder,
+                name: &name,
+                found,
+                path: &path.join(&name),
+            };
+            visit(&entry);
+            if is_folder {
+                self.enter(&entry, depth.saturating_add(1), visit)?;
+            }
+        }
+        self.ignores.truncate(ignores);
+        Ok(())
+    }
+
+    fn enter(
+        &mut self,
+        entry: &Entry<'_>,
+        depth: usize,
+        visit: &mut dyn FnMut(&Entry<'_>),
+    ) -> Result<(), ToolError> {
+        if depth > DEPTH_MAX {
+            self.left_out.deep = self.left_out.deep.saturating_add(1);
+            return Ok(());
+        }
+        match self.workspace.enter(entry.folder, entry.name) {
+            Ok(folder) => self.folder(&folder, entry.path, depth, visit),
+            Err(PathError::Mount(_)) => {
+                self.left_out.mounts = self.left_out.mounts.saturating_add(1);
+                Ok(())
+            }
+            // Another thing of that name by now, which is not to be known of.
+            Err(PathError::Closed(_) | PathError::MissingFolder(_) | PathError::NotFolder(_)) => {
+                Ok(())
+            }
+            Err(_) => {
+                self.left_out.unread = self.left_out.unread.saturating_add(1);
+                Ok(())
+            }
+        }
+    }
+
+    /// The first names in order, as many as there is room for.
+    fn names(&mut self, folder: &Folder) -> Result<BTreeSet<OsString>, PathError> {
+        let shown = if folder.path.is_empty() {
+            "."
+        } else {
+            &folder.path
+        };
+        let wrong = |error| PathError::io("list", shown, error);
+        let mut names = BTreeSet::new();
+        for entry in folder.dir.entries().map_err(wrong)? {
+            names.insert(entry.map_err(wrong)?.file_name());
+            if names.len() > self.room && names.pop_last().is_some() {
+                self.left_out.entries = self.left_out.entries.saturating_add(1);
+                // Nobody waits for the end of a folder of millions of entries.
+                if self.left_out.entries.is_multiple_of(1_024) && self.patience.is_over() {
+                    break;
+                }
+            }
+        }
+        self.room = self.room.saturating_sub(names.len());
+        Ok(names)
+    }
+}
