@@ -134,6 +134,16 @@ impl ScriptModel {
         }
     }
 
+    /// The same model as it is at this moment.
+    pub fn copy(&self) -> Self {
+        Self {
+            turns: Mutex::new(lock(&self.turns).clone()),
+            requests: Mutex::new(self.requests()),
+            vanished: self.vanished.clone(),
+            reached: self.reached.clone(),
+        }
+    }
+
     /// Everything that the model was sent, oldest first.
     pub fn requests(&self) -> Vec<Request> {
         lock(&self.requests).clone()

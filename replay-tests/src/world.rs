@@ -11,6 +11,7 @@ use placet_engine::stop::Stop;
 use placet_ledger::answers::{AnswerSet, CoverageError};
 use placet_ledger::approval::{Answer, Assurance, CallAnswer, Channel};
 use placet_ledger::budget::Limits;
+use placet_ledger::clock::Clock;
 use placet_ledger::digest::Digest;
 use placet_ledger::envelope::RecordError;
 use placet_ledger::error::LedgerError;
@@ -23,6 +24,7 @@ use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::run::{Caller, Rejection, RunState};
 use placet_ledger::store::memory::MemoryStore;
 use placet_ledger::store::{EventStore, ReadError};
+use placet_ledger::time::Timestamp;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
@@ -128,7 +130,7 @@ pub struct World {
     stamps: Arc<CountingStamps>,
     vanished: Arc<Notify>,
     stop: Stop,
-    models: BTreeMap<RunId, Arc<ScriptModel>>,
+    models: BTreeMap<RunId, (Name, Arc<ScriptModel>)>,
     judge: Arc<dyn Judge>,
     engine: Engine,
 }
@@ -215,17 +217,35 @@ impl World {
         store: Arc<dyn EventStore>,
         tools: Arc<Tools>,
     ) -> Result<Self, WorldError> {
+        self.left_at(store, tools, self.clock.now()).await
+    }
+
+    /// The same for a crash at another time.
+    pub async fn left_at(
+        &self,
+        store: Arc<dyn EventStore>,
+        tools: Arc<Tools>,
+        at: Timestamp,
+    ) -> Result<Self, WorldError> {
+        let clock = Arc::new(SimClock::standing_at(at));
+        let stamps = Arc::new(self.stamps.with_clock(clock.clone()));
         let stop = Stop::default();
-        let ledger = open(&store, &self.clock, &self.stamps, &self.judge).await?;
-        let engine = engine(ledger, &self.clock, (&tools, &stop));
+        let ledger = open(&store, &clock, &stamps, &self.judge).await?;
+        let engine = engine(ledger, &clock, (&tools, &stop));
+        let same = |(name, model): &(Name, Arc<ScriptModel>)| {
+            let found = tools.model(name).unwrap_or_else(|| model.clone());
+            (name.clone(), found)
+        };
+        let models = self.models.iter().map(|(run, model)| (*run, same(model)));
+        let models = models.collect();
         Ok(Self {
             store,
-            clock: self.clock.clone(),
+            clock,
             tools,
-            stamps: self.stamps.clone(),
+            stamps,
             vanished: self.vanished.clone(),
             stop,
-            models: self.models.clone(),
+            models,
             judge: self.judge.clone(),
             engine,
         })
@@ -271,7 +291,7 @@ impl World {
         let reached = self.tools.reached().clone();
         let scripted = Arc::new(ScriptModel::new(script, self.vanished.clone(), reached));
         self.tools.add_model(model.clone(), scripted.clone());
-        self.models.insert(run, scripted);
+        self.models.insert(run, (model.clone(), scripted));
         let new = NewRun {
             run,
             prompt: options.prompt,
@@ -429,7 +449,7 @@ impl World {
 
     /// The model of a run: what it was sent, and what it was told.
     pub fn model(&self, run: RunId) -> Option<&Arc<ScriptModel>> {
-        self.models.get(&run)
+        self.models.get(&run).map(|(_, model)| model)
     }
 
     /// What the model was told came of the calls so far, in its newest request.

@@ -68,7 +68,7 @@ async fn a_driver_that_vanishes_at_any_await_point_leaves_no_second_effect() {
     for play in plays() {
         for times in 1.. {
             let store = FaultyStore::new(Arc::new(MemoryStore::new(ledger_id())));
-            let mut world = World::over(store).await.unwrap();
+            let mut world = play.world(store).await.unwrap();
             let mut run = play.start(&mut world).await.unwrap();
             if let Some(end) = poll(play.on(&mut world, run), times) {
                 end.unwrap();

@@ -5,6 +5,8 @@
 //! are pairs over a map in memory, changed by compare-and-swap on what the preview was computed
 //! against. `ask_user` and `retrieve_result` are what the engine has itself.
 
+mod change;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,16 +22,16 @@ use placet_engine::tool::{
     Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError,
 };
 use placet_ledger::content::Text;
-use placet_ledger::digest::{Purpose, digest};
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::permit::Permit;
 use placet_ledger::policy::ASK_USER;
-use placet_ledger::precondition::{NodeId, Precondition};
+use placet_ledger::precondition::NodeId;
 use placet_ledger::risk::DeclaredRisk;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::script::ScriptModel;
+use change::{Change, field, node};
 
 /// The folder that runs of a test work in; nothing on disk is ever touched.
 pub const WORKSPACE: &str = "/simulated";
@@ -98,10 +100,6 @@ pub struct Tools {
     released: Arc<Notify>,
 }
 
-const fn node(inode: u64) -> NodeId {
-    NodeId { device: 1, inode }
-}
-
 impl Tools {
     /// Tools over an empty map; `vanished` is told when the driver is to die.
     pub fn new(vanished: Arc<Notify>) -> Arc<Self> {
@@ -125,8 +123,12 @@ impl Tools {
 
     /// The same tools over a copy of everything outside, as they are at this moment.
     pub fn copy(&self) -> Arc<Self> {
+        let mut inner = self.lock().clone();
+        for model in inner.models.values_mut() {
+            *model = Arc::new(model.copy());
+        }
         Arc::new(Self {
-            inner: Mutex::new(self.lock().clone()),
+            inner: Mutex::new(inner),
             vanished: self.vanished.clone(),
             reached: self.reached.clone(),
             released: self.released.clone(),
@@ -185,6 +187,11 @@ impl Tools {
     /// Gives runs a model by this name.
     pub fn add_model(&self, name: Name, model: Arc<ScriptModel>) {
         self.lock().models.insert(name, model);
+    }
+
+    /// The model of that name.
+    pub fn model(&self, name: &Name) -> Option<Arc<ScriptModel>> {
+        self.lock().models.get(name).cloned()
     }
 
     /// Every piece of tool code that ran, in order.
@@ -283,7 +290,7 @@ impl Outfit for SimOutfit {
     }
 
     fn model(&self, name: &Name, _: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError> {
-        let found = self.0.lock().models.get(name).cloned();
+        let found = self.0.model(name);
         let model = found.ok_or_else(|| OutfitError::Model {
             name: name.clone(),
             source: "no script of that name".into(),
@@ -296,84 +303,6 @@ impl Outfit for SimOutfit {
 struct Counted {
     name: &'static str,
     tools: Arc<Tools>,
-}
-
-fn field(arguments: &Value, name: &str) -> String {
-    let text = arguments.get(name).and_then(Value::as_str);
-    text.unwrap_or_default().to_owned()
-}
-
-/// What a call of a pair would do: where, from which place if from any, and what is put there.
-struct Change {
-    key: String,
-    from: Option<String>,
-    to: String,
-}
-
-impl Change {
-    fn of(tool: &str, arguments: &Value, map: &BTreeMap<String, String>) -> Self {
-        match tool {
-            "move" => {
-                let from = field(arguments, "from");
-                Self {
-                    key: field(arguments, "to"),
-                    to: map.get(&from).cloned().unwrap_or_default(),
-                    from: Some(from),
-                }
-            }
-            _ => Self {
-                key: field(arguments, "key"),
-                from: None,
-                to: field(arguments, "value"),
-            },
-        }
-    }
-
-    fn precondition(&self, map: &BTreeMap<String, String>) -> Precondition {
-        let target = precondition(map, &self.key);
-        match &self.from {
-            None => target,
-            Some(from) => Precondition::Transfer {
-                source: Box::new(precondition(map, from)),
-                target: Box::new(target),
-            },
-        }
-    }
-
-    /// As the executing half is told of it.
-    fn arguments(&self) -> Value {
-        match &self.from {
-            None => json!({"key": self.key, "to": self.to}),
-            Some(from) => json!({"from": from, "key": self.key, "to": self.to}),
-        }
-    }
-
-    /// As the executing half reads it.
-    fn told(arguments: &Value) -> Self {
-        let from = arguments.get("from").and_then(Value::as_str);
-        Self {
-            key: field(arguments, "key"),
-            from: from.map(str::to_owned),
-            to: field(arguments, "to"),
-        }
-    }
-}
-
-/// What the map holds at a key, as a precondition.
-fn precondition(map: &BTreeMap<String, String>, key: &str) -> Precondition {
-    let (path, parent, root) = (key.to_owned(), node(2), node(2));
-    match map.get(key) {
-        None => Precondition::Absent { parent, path, root },
-        Some(value) => Precondition::File {
-            digest: digest(Purpose::File, value.as_bytes()),
-            links: 1,
-            mode: 0o644,
-            node: node(9),
-            parent,
-            path,
-            root,
-        },
-    }
 }
 
 #[async_trait]
