@@ -203,3 +203,19 @@ async fn an_execution_that_has_begun_cannot_be_taken_back() {
     assert_eq!(drove, Drove::Ended(Outcome::Completed));
     assert_eq!(world.tools.value("b"), None);
 }
+
+#[tokio::test]
+async fn the_note_of_an_approval_is_no_reason_for_taking_it_back() {
+    use placet_ledger::approval::Answer;
+
+    let script = Script::new().calls([set("a", "1")]).says("Done.");
+    let (mut world, run) = parked(script).await;
+    let verdict = |_| (Answer::Approve, Some(String::from("looks good")));
+    world.answer(run, verdict).await.unwrap();
+    world.revoke(run, CallId::FIRST, None).await.unwrap();
+    world.resume(run).await.unwrap();
+    assert_eq!(
+        world.told(run),
+        ["Not authorised. The approver took the approval back before it was run."]
+    );
+}
