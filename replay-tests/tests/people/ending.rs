@@ -160,3 +160,19 @@ async fn a_doubt_that_a_person_settles_leads_to_no_second_attempt() {
         assert_eq!(world.told(run), [told, "a is set."]);
     }
 }
+
+#[tokio::test]
+async fn a_cancelled_run_ends_although_its_driver_was_asked_to_stop_as_well() {
+    let mut world = World::new().await.unwrap();
+    let script = Script::new().hangs().says("Never said.");
+    let run = world.start(script, Options::default()).await.unwrap();
+    let cancel = async {
+        world.stop();
+        world.cancel(run, "enough").await
+    };
+    let (drove, cancelled) = driving_while(&world, run, cancel).await;
+    assert_eq!(drove.unwrap(), Stopped::Interrupted);
+    assert_eq!(cancelled.unwrap(), Drove::Ended(Outcome::Cancelled));
+    let state = world.state(run).await.unwrap();
+    assert_eq!(state.outcome(), Some(Outcome::Cancelled));
+}
