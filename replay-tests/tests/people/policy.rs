@@ -139,3 +139,36 @@ async fn a_tool_that_is_allowed_for_good_still_asks_for_files_that_steer() {
     assert_eq!(rule(3), "always:git");
     assert_eq!(rule(4), "policy:false");
 }
+
+#[tokio::test]
+async fn an_approval_for_good_is_acknowledged_only_where_it_was_recorded() {
+    use placet_ledger::answers::AnswerSet;
+    use placet_ledger::approval::CallAnswer;
+    use placet_ledger::run::Rejection;
+    use placet_replay::world::{WorldError, person};
+
+    let mut world = World::new().await.unwrap();
+    let script = Script::new().calls([set("a", "1")]);
+    let (run, _) = world.run(script, Options::default()).await.unwrap();
+    let (pending, id) = (world.pending(run).await.unwrap(), world.answer_id());
+    let set = |answer: Answer| {
+        let line = |(&call, &request): (&_, &_)| CallAnswer {
+            call,
+            request,
+            answer: answer.clone(),
+            note: None,
+        };
+        AnswerSet::covering(id, &pending, pending.iter().map(line)).unwrap()
+    };
+    let somebody = person().unwrap();
+    let answer = |answer| world.ledger().answer(run, &somebody, set(answer));
+    answer(Answer::Approve).await.unwrap();
+    answer(Answer::Approve).await.unwrap();
+    let error = WorldError::from(answer(Answer::ApproveAlways).await.unwrap_err());
+    let rejection = error.rejection();
+    assert!(
+        matches!(rejection, Some(Rejection::AlreadyAnswered(_))),
+        "{error}"
+    );
+    assert!(world.state(run).await.unwrap().allowlist().is_empty());
+}
