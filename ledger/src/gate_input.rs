@@ -9,6 +9,7 @@ use crate::content::{Commitment, Contents};
 use crate::id::CallId;
 use crate::judge::GateInput;
 use crate::limits::DENIALS_OF_TARGET_MAX;
+use crate::policy::Attendance;
 use crate::precondition::Precondition;
 use crate::run::{Call, Proposed, RunState};
 
@@ -29,9 +30,17 @@ pub fn gate_input<'a>(
         policy: state.policy(),
         allowlist: state.allowlist(),
         offered: state.offers(&proposed.tool),
-        attendance: state.attendance(),
+        attendance: attendance(state, call),
         repeats: repeats(state, contents, call),
     })
+}
+
+/// Who can answer. Whoever amends a call of a run that nobody drives is there, and it waits already.
+fn attendance(state: &RunState, call: &Call) -> Attendance {
+    match (state.segment(), call.supersedes()) {
+        (None, Some(_)) => Attendance::Park,
+        (Some(_), _) | (None, None) => state.attendance(),
+    }
 }
 
 /// A call that a person denied and that this one repeats: the same tool with equal arguments, given

@@ -3,6 +3,7 @@
 use placet_engine::model::{Message, ReplyCall};
 use placet_ledger::event::{Event, Outcome, RefusalKind};
 use placet_ledger::id::{CallId, RunId};
+use placet_ledger::policy::Attendance;
 use placet_ledger::run::{Close, Phase, Rejection};
 use placet_replay::facts::call;
 use placet_replay::script::Script;
@@ -218,4 +219,25 @@ async fn the_note_of_an_approval_is_no_reason_for_taking_it_back() {
         world.told(run),
         ["Not authorised. The approver took the approval back before it was run."]
     );
+}
+
+#[tokio::test]
+async fn whoever_amends_is_there_although_the_run_was_started_for_nobody() {
+    let mut world = World::new().await.unwrap();
+    let options = Options {
+        attendance: Attendance::Nobody,
+        ..Options::default()
+    };
+    world.stop();
+    let script = Script::new().calls([set("a", "1")]).says("Done.");
+    let (run, drove) = world.run(script, options).await.unwrap();
+    assert_eq!(drove, Drove::Interrupted);
+    world.restart().await.unwrap();
+    let attended = world.drive_as(run, Some(Attendance::Person)).await;
+    assert_eq!(attended.unwrap(), Drove::Waits);
+    let other = json!({"key": "a", "value": "9"});
+    let amended = world.amend(run, CallId::FIRST, &other).await.unwrap();
+    assert_eq!(phase(&world, run, amended.get()).await, Phase::Pending);
+    let recording = world.recording(run).await.unwrap();
+    placet_replay::replay(&recording).await.unwrap();
 }
