@@ -1,15 +1,23 @@
 //! Questions and replies, further messages, and what cards and conversations say of earlier calls.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use placet_engine::effects::{Act, Brief, EffectHandler};
 use placet_engine::model::Message;
+use placet_engine::runner::Runner;
+use placet_engine::stop::Halt;
+use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::{Outcome, RefusalKind};
 use placet_ledger::id::{CallId, RunId};
+use placet_ledger::permit::Permit;
 use placet_ledger::policy::Attendance;
-use placet_ledger::run::{Close, Phase, Rejection};
+use placet_ledger::run::{Caller, Close, Command, Phase, Rejection};
 use placet_ledger::view::Card;
 use placet_replay::facts::call;
 use placet_replay::script::{self, Script};
 use placet_replay::tools::Behaviour;
-use placet_replay::world::{Drove, Options, World};
+use placet_replay::world::{Drove, Options, World, person};
 use serde_json::json;
 
 use super::{phase, set};
@@ -245,6 +253,90 @@ async fn a_large_result_is_clipped_for_the_model_and_whole_in_the_ledger() {
         .iter()
         .map(|piece| piece.rsplit_once("\n(").unwrap().0);
     assert_eq!(pieces.collect::<String>(), whole);
+    let recording = world.recording(run).await.unwrap();
+    placet_replay::replay(&recording).await.unwrap();
+}
+
+/// Effects of a driver into whose preparing a person's message comes, once.
+struct Overtaken {
+    ledger: placet_ledger::ledger::Ledger,
+    run: RunId,
+    spoken: AtomicBool,
+}
+
+#[async_trait::async_trait]
+impl EffectHandler for Overtaken {
+    async fn perform(&self, brief: Brief) -> Act {
+        let Brief::Prepare { context, .. } = brief else {
+            return Act::bare(Command::RecordReply {
+                calls: Vec::new(),
+                cost_usd: placet_ledger::budget::Usd::ZERO,
+                stop: placet_ledger::event::Stop::End,
+                used: placet_replay::facts::RESERVED,
+            });
+        };
+        if !self.spoken.swap(true, Ordering::Relaxed) {
+            let text = Text::plain("Wait, do less.");
+            let texts = Texts::from([(String::from("text"), text)]);
+            let (ledger, somebody) = (&self.ledger, person().unwrap());
+            let said = ledger.act(self.run, &somebody, Command::Prompt, texts);
+            said.await.unwrap();
+        }
+        Act::bare(Command::CallModel {
+            context,
+            reserved: placet_replay::facts::RESERVED,
+            active_ms: 0,
+        })
+    }
+
+    async fn execute(&self, permit: Permit, _: &Halt) -> Act {
+        let call = permit.call();
+        Act::bare(Command::RecordDoubt { call })
+    }
+
+    fn active_ms(&self) -> u64 {
+        0
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_comes_while_the_context_is_prepared_is_part_of_it() {
+    let mut world = World::new().await.unwrap();
+    let run = world
+        .start(Script::new(), Options::default())
+        .await
+        .unwrap();
+    let ledger = world.ledger().clone();
+    let driver = ledger.new_driver();
+    let take_up = Command::TakeUp {
+        attendance: Attendance::Park,
+        driver,
+        host: placet_replay::facts::HOST,
+        reason: placet_ledger::event::SegmentReason::Start,
+    };
+    ledger
+        .handle(run, &Caller::Driver, take_up, Texts::new())
+        .await
+        .unwrap();
+    let handler = Overtaken {
+        ledger: ledger.clone(),
+        run,
+        spoken: AtomicBool::new(false),
+    };
+    let mut runner = Runner::new(ledger, Arc::new(handler), run, None);
+    runner.drive(driver, &Halt::default()).await.unwrap();
+    let names = world.names(run).await.unwrap();
+    let expected = [
+        "run.started",
+        "segment.started",
+        "prompt.added",
+        "model.called",
+        "model.replied",
+        "segment.ended",
+        "run.finished",
+    ];
+    assert_eq!(names, expected);
+    // What is replayed renders the message before it calls the model.
     let recording = world.recording(run).await.unwrap();
     placet_replay::replay(&recording).await.unwrap();
 }
