@@ -35,7 +35,8 @@ pub fn gate_input<'a>(
     })
 }
 
-/// Who can answer. Whoever amends a call of a run that nobody drives is there, and it waits already.
+/// Who can answer. Whoever amends a call of a run that nobody drives is there, and the run waits
+/// already.
 fn attendance(state: &RunState, call: &Call) -> Attendance {
     match (state.segment(), call.supersedes()) {
         (None, Some(_)) => Attendance::Park,

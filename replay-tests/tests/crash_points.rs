@@ -80,8 +80,8 @@ fn is_executing(state: &RunState, call: CallId) -> bool {
     matches!(phase, Phase::Executing { .. })
 }
 
-/// Whether two ends are the same but for calls whose end depends on when a person spoke: such a one
-/// was done, or was not begun.
+/// Whether two ends are the same but for calls whose end depends on when a person spoke: such a
+/// one was done, or was not begun.
 fn is_same(play: &Play, end: &End, whole: &End) -> bool {
     let fits = |(call, phase): (&CallId, &Phase)| {
         let done = [Phase::Closed(Close::Succeeded), Phase::Granted];
@@ -97,7 +97,7 @@ fn is_same(play: &Play, end: &End, whole: &End) -> bool {
         && (loose || end.values == whole.values)
 }
 
-/// Whether the tool of a call can tell what became of it: it can, but for one, and as long as nobody
+/// Whether the tool of a call can tell what became of it: each can but for one, as long as nobody
 /// else changed the target.
 fn tells(end: &End, call: CallId) -> bool {
     !end.untold.contains(&call) && end.values[0].as_deref() != Some("theirs")
@@ -243,7 +243,12 @@ async fn cut_everywhere(plays: Vec<Play>) -> usize {
                 // Gone on with by a driver alone, and from the start by people and drivers.
                 let mut other = left(&whole, size, moment).await;
                 let end = play.on(&mut other, whole.run).await.unwrap();
-                assert_same_end(&play, &case, (&end, &whole.end), &before);
+                // No store tears an append. One that did could hold half of what was said or
+                // closed at once, and the other half be too late.
+                let torn = size != moment.size && size != after.size;
+                if !torn || !play.is_slow() {
+                    assert_same_end(&play, &case, (&end, &whole.end), &before);
+                }
                 assert_once(&case, &other.tools, &end);
                 world.restart().await.unwrap();
                 let end = play.on(&mut world, whole.run).await.unwrap();

@@ -43,6 +43,8 @@ pub struct Play {
     always: &'static [u32],
     /// What the person of the play has to say at this point, beside answering.
     says: fn(&RunState, Timestamp) -> Option<Word>,
+    /// Whether it takes until something expires.
+    slow: bool,
     /// The calls whose end depends on how far they were when a person spoke.
     loose: &'static [u32],
     /// What is outside before the run begins.
@@ -101,6 +103,7 @@ fn play(name: &'static str, script: fn() -> Script) -> Play {
         denied: &[],
         always: &[],
         says: silent,
+        slow: false,
         loose: &[],
         prepare: nothing,
         interfere: nothing,
@@ -181,6 +184,11 @@ impl Play {
             Some(judge) => world.judged_by(Arc::new(judge)).await,
             None => Ok(world),
         }
+    }
+
+    /// Whether the play takes until something expires.
+    pub const fn is_slow(&self) -> bool {
+        self.slow
     }
 
     /// Whether the end of this call depends on how far it was when a person spoke.

@@ -161,6 +161,7 @@ pub fn spoken() -> Vec<Play> {
         },
         Play {
             judge: Some(shortly),
+            slow: true,
             says: lets_the_first_expire,
             ..play("a call that nobody answers in the time of its row", || {
                 let act = call("act", &json!({"what": "it"}));
@@ -168,10 +169,12 @@ pub fn spoken() -> Vec<Play> {
             })
         },
         Play {
+            slow: true,
             says: lets_the_first_expire,
             ..play("a run that nobody answers in time", two)
         },
         Play {
+            slow: true,
             says: lets_a_grant_expire,
             ..play("approvals that are not begun in time", two)
         },

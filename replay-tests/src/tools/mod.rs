@@ -1,9 +1,9 @@
 //! Counted tools: four plain ones, two pairs and a question, each of which notes every time its
 //! code runs.
 //!
-//! `look` is read-only, `note` low-risk, `act` high-risk, `shell` declares nothing; `set` and `move`
-//! are pairs over a map in memory, changed by compare-and-swap on what the preview was computed
-//! against. `ask_user` and `retrieve_result` are what the engine has itself.
+//! `look` is read-only, `note` low-risk, `act` high-risk, `shell` declares nothing; `set` and
+//! `move` are pairs over a map in memory, changed by compare-and-swap on what the preview was
+//! computed against. `ask_user` and `retrieve_result` are what the engine has itself.
 
 mod change;
 

@@ -1,4 +1,5 @@
-//! The two clocks of what waits: a row's, which closes one call, and the park's, which ends the run.
+//! The two clocks of what waits: a row's, which closes one call, and the park's, which ends the
+//! run.
 
 use placet_ledger::event::{Event, OpenWhy, Outcome, SegmentEnd};
 use placet_ledger::judge::Verdict;
