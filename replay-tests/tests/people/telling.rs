@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use placet_engine::effects::{Act, Brief, EffectHandler};
+use placet_engine::engine::Stopped;
 use placet_engine::model::Message;
 use placet_engine::runner::Runner;
 use placet_engine::stop::Halt;
@@ -12,7 +13,7 @@ use placet_ledger::event::{Outcome, RefusalKind};
 use placet_ledger::id::{CallId, RunId};
 use placet_ledger::permit::Permit;
 use placet_ledger::policy::Attendance;
-use placet_ledger::run::{Caller, Close, Command, Phase, Rejection};
+use placet_ledger::run::{Caller, Close, Command, Phase, Rejection, Status};
 use placet_ledger::view::Card;
 use placet_replay::facts::call;
 use placet_replay::script::{self, Script};
@@ -337,6 +338,51 @@ async fn a_message_that_comes_while_the_context_is_prepared_is_part_of_it() {
     ];
     assert_eq!(names, expected);
     // What is replayed renders the message before it calls the model.
+    let recording = world.recording(run).await.unwrap();
+    placet_replay::replay(&recording).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_message_after_a_question_to_the_model_was_dropped_opens_a_turn_of_its_own() {
+    let mut world = World::new().await.unwrap();
+    let script = Script::new().hangs().says("Done.");
+    let run = world.start(script, Options::default()).await.unwrap();
+    let stop = async { world.stop() };
+    let (drove, ()) = super::driving_while(&world, run, stop).await;
+    assert_eq!(drove.unwrap(), Stopped::Interrupted);
+    let before = world.state(run).await.unwrap().usage().tokens;
+    world.prompt(run, "Do less.").await.unwrap();
+    let drove = world.resume(run).await.unwrap();
+    assert_eq!(drove, Drove::Ended(Outcome::Completed));
+    let after = world.state(run).await.unwrap().usage().tokens;
+    assert_eq!(after, before + 15, "what was set aside stays spent");
+    let recording = world.recording(run).await.unwrap();
+    placet_replay::replay(&recording).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_that_somebody_attended_is_left_to_whoever_answers_later() {
+    let mut world = World::new().await.unwrap();
+    let options = Options {
+        attendance: Attendance::Person,
+        ..Options::default()
+    };
+    let script = Script::new()
+        .calls([ask("Which?"), set("a", "1")])
+        .says("Done.");
+    let (run, drove) = world.run(script, options).await.unwrap();
+    assert_eq!(drove, Drove::Waits);
+    assert_eq!(world.state(run).await.unwrap().status(), Status::Waiting);
+    let before = world.pending(run).await.unwrap();
+    world.engine().park(run).await.unwrap();
+    let state = world.state(run).await.unwrap();
+    assert_eq!(state.status(), Status::Parked);
+    assert_eq!(state.pending(), before, "as it was displayed");
+    world.reply(run, CallId::FIRST, "either").await.unwrap();
+    world.approve(run).await.unwrap();
+    let drove = world.resume(run).await.unwrap();
+    assert_eq!(drove, Drove::Ended(Outcome::Completed));
+    assert!(world.engine().park(run).await.is_err(), "nothing waits");
     let recording = world.recording(run).await.unwrap();
     placet_replay::replay(&recording).await.unwrap();
 }
