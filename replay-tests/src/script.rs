@@ -135,6 +135,7 @@ impl ScriptModel {
     }
 
     /// The same model as it is at this moment.
+    #[must_use]
     pub fn copy(&self) -> Self {
         Self {
             turns: Mutex::new(lock(&self.turns).clone()),

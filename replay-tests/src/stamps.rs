@@ -70,6 +70,7 @@ impl CountingStamps {
     }
 
     /// Stamps that go on from where these are, with the time of another clock.
+    #[must_use]
     pub fn with_clock(&self, clock: Arc<SimClock>) -> Self {
         Self {
             clock,

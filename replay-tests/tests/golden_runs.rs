@@ -220,10 +220,10 @@ async fn a_record_that_is_left_out_or_put_in_is_found() {
 /// Whether these two, one after the other, are always of one append.
 fn is_one_append(before: &Event, after: &Event) -> bool {
     match (before, after) {
-        (Event::ExecutionRefused(_), _) => true,
         (Event::CallProposed(proposed), _) => proposed.supersedes.is_some(),
         (Event::SegmentEnded(_), Event::SegmentStarted(started)) => started.epoch > 1,
-        (Event::ApprovalExpired(_), Event::ApprovalExpired(_) | Event::SegmentEnded(_)) => true,
+        (Event::ExecutionRefused(_), _)
+        | (Event::ApprovalExpired(_), Event::ApprovalExpired(_) | Event::SegmentEnded(_)) => true,
         (Event::ApprovalGranted(ApprovalGranted::ByPerson(_)) | Event::ApprovalDenied(_), _) => {
             matches!(
                 after,

@@ -54,9 +54,12 @@ pub async fn amended_twice_then_denied() -> Made {
         let other = json!({"key": "a", "value": value});
         standing = made.world.amend(made.run, standing, &other).await?;
     }
-    let verdict = |call| match call == standing {
-        true => (Answer::Deny, Some(String::from("not even so"))),
-        false => (Answer::Approve, None),
+    let verdict = |call| {
+        if call == standing {
+            (Answer::Deny, Some(String::from("not even so")))
+        } else {
+            (Answer::Approve, None)
+        }
     };
     made.world.answer(made.run, verdict).await?;
     made.world.resume(made.run).await?;

@@ -1,5 +1,6 @@
 //! Plays in which people say more than yes or no, each word at a point that the folded run tells.
 
+use placet_engine::model::ReplyCall;
 use placet_ledger::event::Settlement;
 use placet_ledger::id::CallId;
 use placet_ledger::policy::ApprovalPolicy;
@@ -89,25 +90,24 @@ fn lets_a_grant_expire(run: &RunState, now: Timestamp) -> Option<Word> {
     (now < due).then_some(Word::Wait(due))
 }
 
+fn asking() -> Script {
+    let ask = call("ask_user", &json!({"question": "Which?"}));
+    Script::new().calls([ask, set("a", "1")]).says("Done.")
+}
+
+fn act() -> ReplyCall {
+    call("act", &json!({"what": "it"}))
+}
+
 /// Every play of this kind.
 pub fn spoken() -> Vec<Play> {
-    let always = || {
-        let act = || call("act", &json!({"what": "it"}));
-        let calls = [act(), set("a", "1")];
-        Script::new().calls(calls).calls([act()]).says("Done.")
-    };
-    let asking = || {
-        let ask = call("ask_user", &json!({"question": "Which?"}));
-        Script::new().calls([ask, set("a", "1")]).says("Done.")
-    };
-    let doubtful = || {
-        let act = call("act", &json!({"what": "it"}));
-        Script::new().calls([act, set("a", "1")]).says("Done.")
-    };
-    let shortly = Impatient {
-        tool: "set",
-        expires_ms: 1_000,
-    };
+    let mut plays = about_calls();
+    plays.extend(about_the_run());
+    plays.extend(about_time());
+    plays
+}
+
+fn about_calls() -> Vec<Play> {
     vec![
         Play {
             says: amends,
@@ -130,8 +130,22 @@ pub fn spoken() -> Vec<Play> {
             policy: ApprovalPolicy::HighRisk,
             prepare: first_dies_after,
             says: settles,
-            ..play("a doubt that is settled, and a message", doubtful)
+            ..play("a doubt that is settled, and a message", || {
+                Script::new().calls([act(), set("a", "1")]).says("Done.")
+            })
         },
+        Play {
+            always: &[1],
+            ..play("a tool that is allowed for good", || {
+                let first = [act(), set("a", "1")];
+                Script::new().calls(first).calls([act()]).says("Done.")
+            })
+        },
+    ]
+}
+
+fn about_the_run() -> Vec<Play> {
+    vec![
         Play {
             policy: ApprovalPolicy::HighRisk,
             prepare: first_dies_after,
@@ -155,17 +169,21 @@ pub fn spoken() -> Vec<Play> {
             says: tightens,
             ..play("a tightening with a queued call", two)
         },
-        Play {
-            always: &[1],
-            ..play("a tool that is allowed for good", always)
-        },
+    ]
+}
+
+fn about_time() -> Vec<Play> {
+    let shortly = Impatient {
+        tool: "set",
+        expires_ms: 1_000,
+    };
+    vec![
         Play {
             judge: Some(shortly),
             slow: true,
             says: lets_the_first_expire,
             ..play("a call that nobody answers in the time of its row", || {
-                let act = call("act", &json!({"what": "it"}));
-                Script::new().calls([set("a", "1"), act]).says("Done.")
+                Script::new().calls([set("a", "1"), act()]).says("Done.")
             })
         },
         Play {

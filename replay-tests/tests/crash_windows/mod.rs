@@ -261,7 +261,7 @@ async fn w14_the_same_answer_again_hears_the_same_and_another_one_under_its_id_d
         let lines = pending.iter().map(|(&call, &request)| CallAnswer {
             call,
             request,
-            answer: answer.clone(),
+            answer,
             note: note.clone(),
         });
         AnswerSet::covering(id, &pending, lines).unwrap()

@@ -128,27 +128,27 @@ fn an_approval_for_good_allows_the_tool_from_there_on() {
     };
     let always = Answer::ApproveAlways;
     given(two())
-        .when_told([(1, always.clone()), (2, Answer::Deny)])
+        .when_told([(1, always), (2, Answer::Deny)])
         .then([approved(1), denied(2), tool_allowed("set")]);
-    given(two())
-        .when_told([(1, always.clone()), (2, always.clone())])
-        .then([approved(1), approved(2), tool_allowed("set")]);
+    given(two()).when_told([(1, always), (2, always)]).then([
+        approved(1),
+        approved(2),
+        tool_allowed("set"),
+    ]);
     // What is allowed already is not said again.
     given(and(two(), [tool_allowed("set")]))
-        .when_told([(1, always.clone()), (2, Answer::Approve)])
+        .when_told([(1, always), (2, Answer::Approve)])
         .then([approved(1), approved(2)]);
     let mixed = and(
         named(&["set", "act"]),
         [proposed(1), asked(1), proposed(2), asked(2)],
     );
-    let told = given(mixed)
-        .when_told([(1, always.clone()), (2, always.clone())])
-        .then([
-            approved(1),
-            approved(2),
-            tool_allowed("act"),
-            tool_allowed("set"),
-        ]);
+    let told = given(mixed).when_told([(1, always), (2, always)]).then([
+        approved(1),
+        approved(2),
+        tool_allowed("act"),
+        tool_allowed("set"),
+    ]);
     let list = told.state().map(|run| run.allowlist().clone()).unwrap();
     assert_eq!(list, [name("act"), name("set")].into());
     let gone = Rejection::OutOfTurn("the run no longer has the tool");

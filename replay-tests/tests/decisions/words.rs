@@ -53,8 +53,8 @@ fn settle(scenario: &Scenario, verdict: Settlement) -> Command {
     }
 }
 
-fn out_of_turn(why: &'static str) -> Option<Rejection> {
-    Some(Rejection::OutOfTurn(why))
+const fn out_of_turn(why: &'static str) -> Rejection {
+    Rejection::OutOfTurn(why)
 }
 
 /// What each word comes to where the call has come so far; `None` is that it is recorded.
@@ -71,11 +71,11 @@ struct Row {
 fn table() -> Vec<Row> {
     let never = || Some(Rejection::from(CoverageError::Unknown(call(1))));
     let answered = || Some(Rejection::AlreadyAnswered(vec![call(1)]));
-    let not_approved = || out_of_turn("nobody approved it");
-    let started = || out_of_turn("its execution has started");
-    let over = || out_of_turn("the call is over");
-    let no_question = || out_of_turn("the call does not ask a question");
-    let no_doubt = || out_of_turn("the call is not in doubt");
+    let not_approved = || Some(out_of_turn("nobody approved it"));
+    let started = || Some(out_of_turn("its execution has started"));
+    let over = || Some(out_of_turn("the call is over"));
+    let no_question = || Some(out_of_turn("the call does not ask a question"));
+    let no_doubt = || Some(out_of_turn("the call is not in doubt"));
     let row = |so_far, facts, amend, revoke| Row {
         so_far,
         facts,
@@ -91,14 +91,16 @@ fn table() -> Vec<Row> {
             "pending",
             one([asked(1)]),
             None,
-            out_of_turn("it is not approved yet: deny it instead"),
+            Some(out_of_turn("it is not approved yet: deny it instead")),
         ),
         Row {
             reply: None,
             ..row(
                 "asks a question",
                 asking([]),
-                out_of_turn("a question has no arguments to amend: reply to it"),
+                Some(out_of_turn(
+                    "a question has no arguments to amend: reply to it",
+                )),
                 not_approved(),
             )
         },
@@ -106,7 +108,9 @@ fn table() -> Vec<Row> {
             "granted by the policy",
             one([cleared(1)]),
             never(),
-            out_of_turn("no person approved it: tighten the policy instead"),
+            Some(out_of_turn(
+                "no person approved it: tighten the policy instead",
+            )),
         ),
         row(
             "granted by a person",
@@ -231,12 +235,9 @@ fn table() -> Vec<Row> {
 
 #[track_caller]
 fn check(so_far: &str, scenario: Scenario, command: Command, expected: Option<&Rejection>) {
-    let then = scenario.when(command.clone());
-    assert_eq!(
-        then.is_rejected(),
-        expected.is_some(),
-        "{so_far}: {command:?}"
-    );
+    let told = format!("{so_far}: {command:?}");
+    let then = scenario.when(command);
+    assert_eq!(then.is_rejected(), expected.is_some(), "{told}");
     if let Some(why) = expected {
         then.then_rejected(why);
     }

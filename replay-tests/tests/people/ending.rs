@@ -16,11 +16,11 @@ use super::{act, driving_while, phase, set, two, unasked};
 /// How the last segment ended.
 async fn last_end(world: &World, run: RunId) -> Option<SegmentEnd> {
     let records = world.records(run).await.unwrap();
-    let ends = records.iter().filter_map(|record| match record.event() {
+    let mut ends = records.iter().filter_map(|record| match record.event() {
         Event::SegmentEnded(ended) => Some(ended.reason),
         _ => None,
     });
-    ends.last()
+    ends.next_back()
 }
 
 #[tokio::test]

@@ -50,10 +50,10 @@ async fn driving_while<T>(
     run: RunId,
     other: impl Future<Output = T>,
 ) -> (Result<Stopped, EngineError>, T) {
-    let drive = world.engine().drive(run, SegmentReason::Start, None);
-    let other = async {
+    let drive = Box::pin(world.engine().drive(run, SegmentReason::Start, None));
+    let other = Box::pin(async {
         world.tools.reached().notified().await;
         other.await
-    };
+    });
     tokio::join!(drive, other)
 }

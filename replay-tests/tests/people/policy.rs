@@ -104,9 +104,14 @@ async fn neither_raise_nor_list_clears_what_a_person_denied() {
         .calls([set("a", "1"), set("a", "2")])
         .says("Done.");
     let (run, _) = world.run(script, Options::default()).await.unwrap();
-    let verdict = |of| match of == call(1) {
-        true => (Answer::Deny, None),
-        false => (Answer::ApproveAlways, None),
+    let verdict = |of| {
+        let denied = of == call(1);
+        let answer = if denied {
+            Answer::Deny
+        } else {
+            Answer::ApproveAlways
+        };
+        (answer, None)
     };
     world.answer(run, verdict).await.unwrap();
     let raised = world.change_policy(run, ApprovalPolicy::HighRisk, None);
@@ -155,7 +160,7 @@ async fn an_approval_for_good_is_acknowledged_only_where_it_was_recorded() {
         let line = |(&call, &request): (&_, &_)| CallAnswer {
             call,
             request,
-            answer: answer.clone(),
+            answer,
             note: None,
         };
         AnswerSet::covering(id, &pending, pending.iter().map(line)).unwrap()

@@ -12,7 +12,9 @@ use placet_ledger::judge::Verdict;
 use placet_ledger::policy::{ASK_USER, ApprovalPolicy, Attendance};
 use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
-use placet_ledger::run::{Command, Effect, Ended, Ending, Phase, Proposal, RunState, Step, next};
+use placet_ledger::run::{
+    Call, Command, Effect, Ended, Ending, Phase, Proposal, RunState, Step, next,
+};
 use placet_replay::facts::{EXPIRY_MS, HOST, RESERVED, call, context, driver, name};
 use proptest::prelude::*;
 
@@ -240,16 +242,14 @@ fn person_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
         18 => (Command::Amend(proposal(id, state)), text("arguments")),
         19 => (Command::Revoke { call: id }, Vec::new()),
         20 => {
-            let question = found.and_then(|call| call.question());
+            let question = found.and_then(Call::question);
             let request = question.map_or(nothing, |asked| asked.digest);
             (Command::Reply { call: id, request }, text("text"))
         }
         21 => {
-            let request = found.and_then(|call| call.doubt()).unwrap_or(nothing);
-            let verdict = match op.choice.is_multiple_of(2) {
-                true => Settlement::Done,
-                false => Settlement::NotDone,
-            };
+            let request = found.and_then(Call::doubt).unwrap_or(nothing);
+            let verdicts = [Settlement::Done, Settlement::NotDone];
+            let verdict = verdicts[usize::from(op.choice) % 2];
             let settle = Command::SettleDoubt {
                 call: id,
                 request,

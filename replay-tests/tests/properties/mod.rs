@@ -125,7 +125,7 @@ fn answered(scenario: Scenario, choice: u8) -> Then {
     let lines: Vec<_> = pending
         .unwrap_or_default()
         .keys()
-        .map(|call| (call.get(), answer.clone()))
+        .map(|call| (call.get(), answer))
         .collect();
     scenario.when_told(lines)
 }

@@ -227,9 +227,11 @@ async fn say(world: &World, run: RunId, between: Between) {
         }
         Between::Settle => {
             if let Some(call) = first(|phase| phase == Phase::InDoubt) {
-                let verdict = match call.get().is_multiple_of(2) {
-                    true => Settlement::Done,
-                    false => Settlement::NotDone,
+                let done = call.get().is_multiple_of(2);
+                let verdict = if done {
+                    Settlement::Done
+                } else {
+                    Settlement::NotDone
                 };
                 world.settle(run, call, verdict, None).await.unwrap();
             }
