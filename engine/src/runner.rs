@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Outcome, SegmentEnd};
-use placet_ledger::id::{CallId, DriverId, RunId};
+use placet_ledger::id::{CallId, DriverId, RunId, Version};
 use placet_ledger::ledger::Ledger;
 use placet_ledger::owner::Begun;
 use placet_ledger::policy::Attendance;
@@ -166,21 +166,31 @@ impl Runner {
             // The intent is durable before the model is asked.
             self.ledger.commit(self.run).await?;
         }
-        let brief = self.brief(effect).await?;
-        if !matches!(effect, Effect::Complete { .. }) {
-            let act = self.handler.perform(brief).await;
-            return self.record(act).await;
-        }
-        // A reply that nobody waits for is lost, and what was set aside for it stays spent.
-        tokio::select! {
-            act = self.handler.perform(brief) => self.record(act).await,
-            () = halt.raised() => Ok(()),
+        let (brief, seen) = self.brief(effect).await?;
+        match effect {
+            // What a person says meanwhile belongs to the context that is recorded.
+            Effect::Prepare { .. } => {
+                let Act { command, texts } = self.handler.perform(brief).await;
+                let (driver, act) = (Caller::Driver, (command, texts));
+                self.ledger.handle_at(self.run, &driver, seen, act).await?;
+                Ok(())
+            }
+            // A reply that nobody waits for is lost, and what was set aside for it stays spent.
+            Effect::Complete { .. } => tokio::select! {
+                act = self.handler.perform(brief) => self.record(act).await,
+                () = halt.raised() => Ok(()),
+            },
+            Effect::Propose(_) | Effect::Reconcile(_) => {
+                let act = self.handler.perform(brief).await;
+                self.record(act).await
+            }
         }
     }
 
-    async fn brief(&mut self, effect: Effect) -> Result<Brief, RunnerError> {
+    /// The brief for an effect, and the version of the run that it is of.
+    async fn brief(&mut self, effect: Effect) -> Result<(Brief, Version), RunnerError> {
         let kept = self.conversation.take();
-        let (brief, conversation) = self
+        let (brief, seen, conversation) = self
             .ledger
             .look(self.run, |state, contents| -> Result<_, BriefError> {
                 let mut conversation = match kept {
@@ -188,11 +198,11 @@ impl Runner {
                     None => Conversation::new(state, contents)?,
                 };
                 let brief = brief(state, contents, &mut conversation, effect)?;
-                Ok((brief, conversation))
+                Ok((brief, state.head().version, conversation))
             })
             .await??;
         self.conversation = Some(conversation);
-        Ok(brief)
+        Ok((brief, seen))
     }
 
     async fn record(&self, act: Act) -> Result<(), RunnerError> {

@@ -31,9 +31,18 @@ pub fn gate_input<'a>(
         policy: state.policy(),
         allowlist: state.allowlist(),
         offered: state.offers(&proposed.tool),
-        attendance: state.attendance(),
+        attendance: attendance(state, call),
         repeats: repeats(state, contents, call),
     })
+}
+
+/// Who can answer. Whoever amends a call of a run that nobody drives is there, and the run waits
+/// already.
+fn attendance(state: &RunState, call: &Call) -> Attendance {
+    match (state.segment(), call.supersedes()) {
+        (None, Some(_)) => Attendance::Park,
+        (Some(_), _) | (None, None) => state.attendance(),
+    }
 }
 
 /// A call that a person denied and that this one repeats: with equal arguments, given or to be run,

@@ -156,6 +156,18 @@ impl Ledger {
         self.0.handle(run, caller, command, texts).await
     }
 
+    /// The same for a command that rests on what the run was at `seen`: it is out of turn where the
+    /// run went on since.
+    pub async fn handle_at(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        seen: Version,
+        act: (Command, Texts),
+    ) -> Result<Vec<Envelope>, LedgerError> {
+        self.0.handle_at(run, caller, seen, act).await
+    }
+
     /// Makes everything staged for a run durable, in one append.
     pub async fn commit(&self, run: RunId) -> Result<(), LedgerError> {
         self.0.commit(run).await

@@ -11,6 +11,7 @@ pub mod facts;
 pub mod faulty_store;
 pub mod history;
 pub mod mutate;
+pub mod people;
 pub mod play;
 pub mod reading;
 pub mod recording;

@@ -17,6 +17,7 @@ use placet_engine::policy::Gate;
 use placet_engine::replay::{Divergence, ReplayError};
 use placet_ledger::export::{self, ExportWriteError, What};
 use placet_ledger::id::RunId;
+use placet_ledger::judge::Judge;
 use placet_ledger::store::EventStore;
 use serde_json::Value;
 
@@ -72,7 +73,15 @@ impl std::error::Error for NotReplayed {
 
 /// Drives a run again from its recording and compares, byte for byte, under the gate of today.
 pub async fn replay(recording: &Recording) -> Result<Replayed, NotReplayed> {
-    let replayed = placet_engine::replay::replay(recording, Arc::new(Gate)).await;
+    replay_under(recording, Arc::new(Gate)).await
+}
+
+/// The same under another judge: that of the world in which the run was made.
+pub async fn replay_under(
+    recording: &Recording,
+    judge: Arc<dyn Judge>,
+) -> Result<Replayed, NotReplayed> {
+    let replayed = placet_engine::replay::replay(recording, judge).await;
     replayed.map_err(NotReplayed)
 }
 

@@ -175,25 +175,35 @@ impl Scenario {
     /// If the lines name a call twice, or one that is not pending.
     #[track_caller]
     pub fn when_answered(self, lines: &[(u32, bool)]) -> Then {
+        let answer = |(number, approve): &(u32, bool)| match approve {
+            true => (*number, Answer::Approve),
+            false => (*number, Answer::Deny),
+        };
+        self.when_told(lines.iter().map(answer))
+    }
+
+    /// What answering all that is pending in these words comes to.
+    ///
+    /// # Panics
+    ///
+    /// If the lines name a call twice, or one that is not pending.
+    #[track_caller]
+    pub fn when_told(self, lines: impl IntoIterator<Item = (u32, Answer)>) -> Then {
         let pending = self
             .state
             .as_ref()
             .map(RunState::pending)
             .unwrap_or_default();
-        let line = |(number, approve): &(u32, bool)| CallAnswer {
-            call: facts::call(*number),
+        let line = |(number, answer)| CallAnswer {
+            call: facts::call(number),
             request: pending
-                .get(&facts::call(*number))
+                .get(&facts::call(number))
                 .copied()
                 .unwrap_or(Digest::from_bytes([0; 32])),
-            answer: if *approve {
-                Answer::Approve
-            } else {
-                Answer::Deny
-            },
+            answer,
             note: None,
         };
-        let lines: Vec<_> = lines.iter().map(line).collect();
+        let lines: Vec<_> = lines.into_iter().map(line).collect();
         match AnswerSet::covering(ANSWER, &pending, lines) {
             Ok(set) => self.when(Command::Answer(set)),
             Err(error) => panic!("{error}"),

@@ -28,6 +28,7 @@ pub fn raw_call(tool: &str, arguments: &str) -> ReplyCall {
 enum Turn {
     Says(Box<Result<Reply, ModelError>>),
     Vanishes,
+    Hangs,
 }
 
 /// Replies in the order in which the model gives them; past the end it fails.
@@ -94,6 +95,14 @@ impl Script {
         self.turns.push(Turn::Vanishes);
         self
     }
+
+    /// The model tells the test that it is being asked, and says nothing for as long as anybody
+    /// waits; asked again, it goes on with the next turn.
+    #[must_use]
+    pub fn hangs(mut self) -> Self {
+        self.turns.push(Turn::Hangs);
+        self
+    }
 }
 
 /// A [`Script`] being followed.
@@ -102,6 +111,7 @@ pub struct ScriptModel {
     turns: Mutex<Vec<Turn>>,
     requests: Mutex<Vec<Request>>,
     vanished: Arc<tokio::sync::Notify>,
+    reached: Arc<tokio::sync::Notify>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -109,12 +119,29 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ScriptModel {
-    /// A model that follows this script and tells `vanished` when the driver is to die.
-    pub fn new(script: Script, vanished: Arc<tokio::sync::Notify>) -> Self {
+    /// A model that follows this script; it tells `vanished` when the driver is to die, and
+    /// `reached` when it hangs.
+    pub fn new(
+        script: Script,
+        vanished: Arc<tokio::sync::Notify>,
+        reached: Arc<tokio::sync::Notify>,
+    ) -> Self {
         Self {
             turns: Mutex::new(script.turns),
             requests: Mutex::default(),
             vanished,
+            reached,
+        }
+    }
+
+    /// The same model as it is at this moment.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        Self {
+            turns: Mutex::new(lock(&self.turns).clone()),
+            requests: Mutex::new(self.requests()),
+            vanished: self.vanished.clone(),
+            reached: self.reached.clone(),
         }
     }
 
@@ -143,7 +170,7 @@ impl ScriptModel {
     fn turn(&self, served: usize) -> Option<Turn> {
         let mut turns = lock(&self.turns);
         match turns.get(served)? {
-            Turn::Vanishes => Some(turns.remove(served)),
+            Turn::Vanishes | Turn::Hangs => Some(turns.remove(served)),
             Turn::Says(said) => Some(Turn::Says(said.clone())),
         }
     }
@@ -157,6 +184,10 @@ impl Model for ScriptModel {
             Some(Turn::Says(said)) => *said,
             Some(Turn::Vanishes) => {
                 self.vanished.notify_one();
+                std::future::pending().await
+            }
+            Some(Turn::Hangs) => {
+                self.reached.notify_one();
                 std::future::pending().await
             }
             None => Err(ModelError {

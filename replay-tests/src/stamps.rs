@@ -23,6 +23,11 @@ impl Default for SimClock {
 }
 
 impl SimClock {
+    /// A clock that stands at this time.
+    pub fn standing_at(time: Timestamp) -> Self {
+        Self(AtomicI64::new(time.micros()))
+    }
+
     /// Moves the clock on.
     pub fn advance_ms(&self, ms: u64) {
         let micros = i64::try_from(ms).unwrap_or(0).saturating_mul(1_000);
@@ -61,6 +66,16 @@ impl CountingStamps {
             clock,
             ids: AtomicU64::new(0),
             salts: AtomicU64::new(0),
+        }
+    }
+
+    /// Stamps that go on from where these are, with the time of another clock.
+    #[must_use]
+    pub fn with_clock(&self, clock: Arc<SimClock>) -> Self {
+        Self {
+            clock,
+            ids: AtomicU64::new(self.ids.load(Ordering::SeqCst)),
+            salts: AtomicU64::new(self.salts.load(Ordering::SeqCst)),
         }
     }
 

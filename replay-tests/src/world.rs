@@ -11,17 +11,20 @@ use placet_engine::stop::Stop;
 use placet_ledger::answers::{AnswerSet, CoverageError};
 use placet_ledger::approval::{Answer, Assurance, CallAnswer, Channel};
 use placet_ledger::budget::Limits;
+use placet_ledger::clock::Clock;
 use placet_ledger::digest::Digest;
 use placet_ledger::envelope::RecordError;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{LedgerCreated, Outcome, PublicKey, SegmentReason};
 use placet_ledger::id::{AnswerId, CallId, HostId, IdError, LedgerId, Name, RunId, StreamId};
+use placet_ledger::judge::Judge;
 use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
 use placet_ledger::owner::Parts;
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::run::{Caller, Rejection, RunState};
 use placet_ledger::store::memory::MemoryStore;
 use placet_ledger::store::{EventStore, ReadError};
+use placet_ledger::time::Timestamp;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
@@ -127,7 +130,8 @@ pub struct World {
     stamps: Arc<CountingStamps>,
     vanished: Arc<Notify>,
     stop: Stop,
-    models: BTreeMap<RunId, Arc<ScriptModel>>,
+    models: BTreeMap<RunId, (Name, Arc<ScriptModel>)>,
+    judge: Arc<dyn Judge>,
     engine: Engine,
 }
 
@@ -179,7 +183,9 @@ impl World {
         let vanished = Arc::new(Notify::new());
         let tools = Tools::new(vanished.clone());
         let stop = Stop::default();
-        let engine = engine(&store, &clock, &stamps, (&tools, &stop)).await?;
+        let judge: Arc<dyn Judge> = Arc::new(Gate);
+        let ledger = open(&store, &clock, &stamps, &judge).await?;
+        let engine = engine(ledger, &clock, (&tools, &stop));
         Ok(Self {
             store,
             clock,
@@ -188,8 +194,21 @@ impl World {
             vanished,
             stop,
             models: BTreeMap::new(),
+            judge,
             engine,
         })
+    }
+
+    /// The same world under another judge than the gate.
+    pub async fn judged_by(self, judge: Arc<dyn Judge>) -> Result<Self, WorldError> {
+        let mut world = Self { judge, ..self };
+        world.restart().await?;
+        Ok(world)
+    }
+
+    /// Who judges calls in this world.
+    pub fn judge(&self) -> &Arc<dyn Judge> {
+        &self.judge
     }
 
     /// What a crash leaves of this world: this store and these tools, with a new process.
@@ -198,16 +217,36 @@ impl World {
         store: Arc<dyn EventStore>,
         tools: Arc<Tools>,
     ) -> Result<Self, WorldError> {
+        self.left_at(store, tools, self.clock.now()).await
+    }
+
+    /// The same for a crash at another time.
+    pub async fn left_at(
+        &self,
+        store: Arc<dyn EventStore>,
+        tools: Arc<Tools>,
+        at: Timestamp,
+    ) -> Result<Self, WorldError> {
+        let clock = Arc::new(SimClock::standing_at(at));
+        let stamps = Arc::new(self.stamps.with_clock(clock.clone()));
         let stop = Stop::default();
-        let engine = engine(&store, &self.clock, &self.stamps, (&tools, &stop)).await?;
+        let ledger = open(&store, &clock, &stamps, &self.judge).await?;
+        let engine = engine(ledger, &clock, (&tools, &stop));
+        let same = |(name, model): &(Name, Arc<ScriptModel>)| {
+            let found = tools.model(name).unwrap_or_else(|| model.clone());
+            (name.clone(), found)
+        };
+        let models = self.models.iter().map(|(run, model)| (*run, same(model)));
+        let models = models.collect();
         Ok(Self {
             store,
-            clock: self.clock.clone(),
+            clock,
             tools,
-            stamps: self.stamps.clone(),
+            stamps,
             vanished: self.vanished.clone(),
             stop,
-            models: self.models.clone(),
+            models,
+            judge: self.judge.clone(),
             engine,
         })
     }
@@ -234,14 +273,14 @@ impl World {
 
     /// The ledger as another process has it, over the same store and with nothing else in common.
     pub async fn another_ledger(&self) -> Result<Ledger, WorldError> {
-        open(&self.store, &self.clock, &self.stamps).await
+        open(&self.store, &self.clock, &self.stamps, &self.judge).await
     }
 
     /// Ends this process and begins another: engine and ledger are new, the store is the same.
     pub async fn restart(&mut self) -> Result<(), WorldError> {
         self.stop = Stop::default();
-        let both = (&self.tools, &self.stop);
-        self.engine = engine(&self.store, &self.clock, &self.stamps, both).await?;
+        let ledger = self.another_ledger().await?;
+        self.engine = engine(ledger, &self.clock, (&self.tools, &self.stop));
         Ok(())
     }
 
@@ -249,9 +288,10 @@ impl World {
     pub async fn start(&mut self, script: Script, options: Options) -> Result<RunId, WorldError> {
         let run = RunId::new(self.stamps.uuid());
         let model: Name = format!("script-{}", self.models.len()).parse()?;
-        let scripted = Arc::new(ScriptModel::new(script, self.vanished.clone()));
+        let reached = self.tools.reached().clone();
+        let scripted = Arc::new(ScriptModel::new(script, self.vanished.clone(), reached));
         self.tools.add_model(model.clone(), scripted.clone());
-        self.models.insert(run, scripted);
+        self.models.insert(run, (model.clone(), scripted));
         let new = NewRun {
             run,
             prompt: options.prompt,
@@ -409,7 +449,7 @@ impl World {
 
     /// The model of a run: what it was sent, and what it was told.
     pub fn model(&self, run: RunId) -> Option<&Arc<ScriptModel>> {
-        self.models.get(&run)
+        self.models.get(&run).map(|(_, model)| model)
     }
 
     /// What the model was told came of the calls so far, in its newest request.
@@ -424,25 +464,19 @@ async fn open(
     store: &Arc<dyn EventStore>,
     clock: &Arc<SimClock>,
     stamps: &Arc<CountingStamps>,
+    judge: &Arc<dyn Judge>,
 ) -> Result<Ledger, WorldError> {
     let parts = Parts {
         store: store.clone(),
-        judge: Arc::new(Gate),
+        judge: judge.clone(),
         clock: clock.clone(),
         stamps: stamps.clone(),
     };
     Ok(Ledger::open(parts).await?)
 }
 
-async fn engine(
-    store: &Arc<dyn EventStore>,
-    clock: &Arc<SimClock>,
-    stamps: &Arc<CountingStamps>,
-    (tools, stop): (&Arc<Tools>, &Stop),
-) -> Result<Engine, WorldError> {
-    let ledger = open(store, clock, stamps).await?;
+fn engine(ledger: Ledger, clock: &Arc<SimClock>, (tools, stop): (&Arc<Tools>, &Stop)) -> Engine {
     let outfit = Arc::new(SimOutfit(tools.clone()));
     let host = HostId::new(Uuid::from_u128(0x405));
-    let stop = stop.clone();
-    Ok(Engine::new(ledger, outfit, clock.clone(), host, stop))
+    Engine::new(ledger, outfit, clock.clone(), host, stop.clone())
 }

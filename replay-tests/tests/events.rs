@@ -3,13 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use placet_ledger::approval::{Actor, Assurance, By, Channel};
+use placet_ledger::approval::{Actor, By, Channel};
 use placet_ledger::content::Blobs;
 use placet_ledger::digest::Digest;
 use placet_ledger::envelope::{Envelope, Header};
-use placet_ledger::event::{
-    ApprovalGranted, AttemptKind, AttemptRefused, ClockStepped, Event, Settlement,
-};
+use placet_ledger::event::{ApprovalGranted, AttemptKind, AttemptRefused, ClockStepped, Event};
 use placet_ledger::id::{EventId, LedgerId, Name, RunId, StreamId, Version};
 use placet_ledger::time::Timestamp;
 use placet_replay::facts::{call, name};
@@ -37,12 +35,7 @@ async fn samples() -> BTreeMap<&'static str, Vec<Event>> {
         let event = record.event().clone();
         samples.entry(event.name()).or_default().push(event);
     }
-    let succeeded = samples["execution.succeeded"][0].clone();
-    let Event::ExecutionSucceeded(ended) = succeeded else {
-        panic!("another event under that name");
-    };
     let by_hand = [
-        Event::ExecutionInterrupted(ended),
         Event::ClockStepped(ClockStepped { step_ms: 6_000 }),
         Event::AttemptRefused(AttemptRefused {
             call: Some(call(1)),
@@ -76,21 +69,9 @@ async fn the_document_and_the_code_list_the_same_events_and_classes() {
     let rows = documents::event_rows(&document.text).unwrap();
     let written: Vec<_> = rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(written, Event::NAMES);
-    let mut settled = samples().await;
-    // A person settles as well as a tool, though no canned run has it yet.
-    if let Some(Event::ExecutionSettled(by_tool)) = settled["execution.settled"].first().cloned() {
-        let mut by_person = by_tool;
-        by_person.by = By::Person {
-            assurance: Assurance::SameUser,
-            channel: Channel::Cli,
-            principal: name("uid:1"),
-        };
-        by_person.verdict = Settlement::Done;
-        let samples = settled.get_mut("execution.settled").unwrap();
-        samples.push(Event::ExecutionSettled(by_person));
-    }
+    let samples = samples().await;
     for row in rows {
-        let classes: BTreeSet<_> = settled[row.name.as_str()]
+        let classes: BTreeSet<_> = samples[row.name.as_str()]
             .iter()
             .map(|event| event.class().as_str().to_ascii_uppercase())
             .filter_map(|class| class.chars().next())
@@ -211,7 +192,16 @@ async fn no_event_is_read_with_a_field_too_many_or_one_too_few() {
         for field in body.as_object().unwrap().keys() {
             let mut fewer = body.clone();
             fewer.as_object_mut().unwrap().remove(field);
-            let optional = ["kind", "of", "execute", "open", "call", "run"];
+            let optional = [
+                "kind",
+                "of",
+                "execute",
+                "open",
+                "call",
+                "run",
+                "request",
+                "supersedes",
+            ];
             let read = Event::parse(name, 1, &raw(&fewer));
             // What may be absent is an option in the payload, and is left out where it is none.
             let allowed = optional.contains(&field.as_str())
@@ -270,11 +260,11 @@ async fn every_string_of_every_record_is_ours() {
         }
         assert!(!value.to_string().contains(":null"), "{value}");
     }
-    assert!(names.len() >= Event::NAMES.len() - 3, "{names:?}");
+    assert!(names.len() >= Event::NAMES.len() - 2, "{names:?}");
 }
 
 /// Words that people, the model and tools use in the canned runs; each is content.
-const SAID: [&str; 14] = [
+const SAID: [&str; 22] = [
     "Do it.",
     "You are tested.",
     "Done.",
@@ -289,6 +279,14 @@ const SAID: [&str; 14] = [
     "is set",
     "has changed since",
     "/simulated",
+    "not even so",
+    "I was too quick",
+    "Which letter?",
+    "Take the first letter.",
+    "I looked myself",
+    "And be quick.",
+    "I have seen enough",
+    "AGENTS.md",
 ];
 
 #[tokio::test]
@@ -345,10 +343,17 @@ async fn each_record_names_who_caused_it() {
             | Event::LimitsTightened(_)
             | Event::ToolsNarrowed(_)
             | Event::RunCancelRequested(_)
+            | Event::PromptAdded(_)
+            | Event::ApprovalRevoked(_)
+            | Event::QuestionAnswered(_)
+            | Event::PolicyChanged(_)
+            | Event::ToolAllowed(_)
             | Event::LedgerCreated(_)
             | Event::RulesAdopted(_) => person,
+            Event::CallProposed(proposed) => person == proposed.supersedes.is_some(),
+            Event::ExecutionSettled(settled) => person == settled.by.is_person(),
             Event::ApprovalExpired(_) => *actor == Actor::Clock,
-            Event::ApprovalRequested(_) => *actor == Actor::Policy,
+            Event::ApprovalRequested(_) | Event::QuestionAsked(_) => *actor == Actor::Policy,
             Event::ApprovalGranted(ApprovalGranted::Automatic(grant)) => match grant.by {
                 By::List { .. } => *actor == Actor::Allowlist,
                 By::Policy { .. } | By::Person { .. } | By::Tool => *actor == Actor::Policy,

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use placet_engine::policy::Gate;
 use placet_engine::recording::Recording;
 use placet_engine::replay::{Divergence, ReplayError, Replayed, replay};
+use placet_ledger::audit::{HeadPosition, verify};
 use placet_ledger::content::{Content, Contents};
 use placet_ledger::envelope::Envelope;
-use placet_ledger::event::Class;
+use placet_ledger::event::{ApprovalGranted, Class, Event};
 use placet_ledger::id::Version;
+use placet_ledger::judge::Judge;
 use placet_ledger::policy::ApprovalPolicy;
 use placet_replay::history::{self, History};
 use placet_replay::script::{self, Script};
@@ -22,7 +24,11 @@ use serde_json::json;
 fn listed() -> BTreeMap<String, Vec<String>> {
     let mut lists = BTreeMap::new();
     let mut comment = String::new();
-    for line in include_str!("../src/history.rs").lines() {
+    let sources = [
+        include_str!("../src/history/mod.rs"),
+        include_str!("../src/history/people.rs"),
+    ];
+    for line in sources.iter().flat_map(|source| source.lines()) {
         if let Some(text) = line.strip_prefix("///") {
             comment.push_str(text);
         } else if let Some(rest) = line.strip_prefix("pub async fn ") {
@@ -55,12 +61,17 @@ async fn again(recording: &Recording) -> Result<Replayed, ReplayError> {
     replay(recording, Arc::new(Gate)).await
 }
 
+/// A replay of a canned run under the judge of its world.
+async fn again_in(made: &History, recording: &Recording) -> Result<Replayed, ReplayError> {
+    replay(recording, made.world.judge().clone()).await
+}
+
 #[tokio::test]
 async fn every_canned_run_replays_to_the_same_bytes() {
     for made in history::all().await.unwrap() {
         let recording = made.recording().await.unwrap();
         let state = made.world.state(made.run).await.unwrap();
-        let replayed = again(&recording).await;
+        let replayed = again_in(&made, &recording).await;
         let expected = Replayed {
             records: recording.run.len(),
             outcome: state.outcome(),
@@ -72,9 +83,23 @@ async fn every_canned_run_replays_to_the_same_bytes() {
     }
 }
 
+#[tokio::test]
+async fn every_canned_run_verifies() {
+    for made in history::all().await.unwrap() {
+        let judge: &dyn Judge = &**made.world.judge();
+        let tail = made.world.store().tail().await.unwrap();
+        let head = HeadPosition {
+            size: tail.size,
+            root: tail.root,
+        };
+        let report = verify(&**made.world.store(), Some(head), Some(judge)).await;
+        assert!(report.ok, "{}: {:?}", made.name, report.findings);
+    }
+}
+
 /// How a replay of a changed recording diverges.
-async fn divergence(recording: &Recording) -> Divergence {
-    match again(recording).await {
+async fn divergence(made: &History, recording: &Recording) -> Divergence {
+    match again_in(made, recording).await {
         Err(ReplayError::Diverged(found)) => *found,
         other => panic!("no divergence: {other:?}"),
     }
@@ -115,7 +140,7 @@ async fn a_changed_byte_in_any_observed_content_diverges_where_it_was_observed()
                     contents,
                     ..recording.clone()
                 };
-                let found = divergence(&changed).await;
+                let found = divergence(&made, &changed).await;
                 let at = (made.name, record.event().name(), name);
                 assert_eq!(found.version, record.version(), "{at:?}: {found:?}");
                 assert!(found.recorded.is_some());
@@ -168,7 +193,7 @@ async fn a_changed_fact_diverges_where_it_stands_or_in_the_record_after_it() {
             .unwrap();
         let mut changed = recording.clone();
         changed.run[at] = edited(&changed.run[at], from, to);
-        let found = divergence(&changed).await;
+        let found = divergence(&made, &changed).await;
         let at = u32::try_from(at).unwrap();
         // What was only observed comes out as it was told; the next record no longer follows it.
         let places = [Version::new(at), Version::new(at + 1)];
@@ -187,8 +212,27 @@ async fn a_record_that_is_left_out_or_put_in_is_found() {
             // Without its last record it is a run that has not ended.
             continue;
         }
-        let found = divergence(&shorter).await;
+        let found = divergence(&made, &shorter).await;
         assert!(found.version.get() as usize <= at, "{at}: {found:?}");
+    }
+}
+
+/// Whether these two, one after the other, are always of one append.
+fn is_one_append(before: &Event, after: &Event) -> bool {
+    match (before, after) {
+        (Event::CallProposed(proposed), _) => proposed.supersedes.is_some(),
+        (Event::SegmentEnded(_), Event::SegmentStarted(started)) => started.epoch > 1,
+        (Event::ExecutionRefused(_), _)
+        | (Event::ApprovalExpired(_), Event::ApprovalExpired(_) | Event::SegmentEnded(_)) => true,
+        (Event::ApprovalGranted(ApprovalGranted::ByPerson(_)) | Event::ApprovalDenied(_), _) => {
+            matches!(
+                after,
+                Event::ApprovalGranted(ApprovalGranted::ByPerson(_))
+                    | Event::ApprovalDenied(_)
+                    | Event::ToolAllowed(_)
+            )
+        }
+        (_, _) => false,
     }
 }
 
@@ -202,19 +246,14 @@ async fn a_run_cut_between_two_appends_replays_as_far_as_it_goes() {
             ["run.parked", "run.finished"].contains(&name)
         };
         for cut in 1..recording.run.len() {
-            let event = recording.run[cut - 1].event().name();
-            let bound = second(&recording.run[cut])
-                || ["execution.refused", "approval.expired"].contains(&event)
-                || (event == "segment.ended"
-                    && recording.run[cut].event().name() == "segment.started")
-                || (event == "approval.granted"
-                    && recording.run[cut].event().name() == "approval.denied");
-            if bound {
+            let [before, after] = [&recording.run[cut - 1], &recording.run[cut]];
+            let event = before.event().name();
+            if second(after) || is_one_append(before.event(), after.event()) {
                 continue;
             }
             let mut shorter = recording.clone();
             shorter.run.truncate(cut);
-            let replayed = again(&shorter).await;
+            let replayed = again_in(&made, &shorter).await;
             match replayed {
                 Ok(replayed) => assert_eq!(replayed.records, cut),
                 Err(error) => panic!("{} cut after {cut} ({event}): {error:#?}", made.name),
@@ -227,7 +266,7 @@ async fn a_run_cut_between_two_appends_replays_as_far_as_it_goes() {
 async fn another_gate_is_a_divergence_and_no_crash() {
     struct Lenient;
 
-    impl placet_ledger::judge::Judge for Lenient {
+    impl Judge for Lenient {
         fn judge(
             &self,
             input: &placet_ledger::judge::GateInput<'_>,

@@ -3,11 +3,13 @@
 use placet_ledger::approval::By;
 use placet_ledger::budget::Limits;
 use placet_ledger::digest::Digest;
-use placet_ledger::event::{ApprovalGranted, Event, Outcome, SegmentEnd, Settlement};
+use placet_ledger::event::{ApprovalGranted, Event, Outcome, SegmentEnd, Settlement, StartRefusal};
 use placet_replay::facts::{
-    EXPIRY_MS, Fact, approved, asked, began, call, called, called_again, cancel_requested, cleared,
-    denied, expired, finished, in_doubt, last_word, name, narrowed, proposed, put_down, refused,
-    replied, settled, somebody, started, started_with, succeeded, taken_up, tightened,
+    EXPIRY_MS, Fact, amended, approved, asked, began, call, called, called_again, cancel_requested,
+    cleared, denied, expired, finished, in_doubt, last_word, name, narrowed, not_begun, prompted,
+    proposed, put_down, question, refused, replied, replied_to, revoked, settled,
+    settled_by_person, somebody, started, started_with, succeeded, taken_up, tightened,
+    tool_allowed,
 };
 use placet_replay::scenario::{Scenario, can_follow, given};
 
@@ -303,4 +305,135 @@ fn a_run_ends_as_what_remains_to_be_done_says() {
     let cancelled = and(stopped(), [cancel_requested()]);
     let end = finished(Outcome::Cancelled, &[]);
     refused_because(cancelled, &end, "these are not the calls that were left");
+}
+
+#[test]
+fn an_amendment_of_what_does_not_wait_or_out_of_count_does_not_fold() {
+    let far = "the call is not that far";
+    refused_because(waits(), &amended(3, 2), far);
+    refused_because(approved_and_ready(), &amended(3, 1), far);
+    let twice = and(waits(), [amended(3, 1), asked(3)]);
+    refused_because(
+        twice,
+        &amended(4, 1),
+        "the call is none of the newest reply",
+    );
+    refused_because(waits(), &amended(4, 1), "call ids rise one by one");
+    let late = amended(3, 1).later(EXPIRY_MS);
+    refused_because(waits(), &late, "the amendment is too late");
+    let other = amended(3, 1).but(|event| {
+        if let Event::CallProposed(proposal) = event {
+            proposal.tool = name("act");
+        }
+    });
+    refused_because(waits(), &other, "the tool is not the one that was named");
+}
+
+#[test]
+fn nothing_of_what_was_amended_or_taken_back_folds() {
+    let amended = || and(waits(), [amended(3, 1), asked(3)]);
+    let none = "the call is none of the newest reply";
+    for fact in [approved(1), denied(1), expired(1), began(1)] {
+        refused_because(amended(), &fact, none_or_open(&fact, none));
+    }
+    let revoked = || and(approved_and_ready(), [revoked(1)]);
+    let far = "the call is not that far";
+    for fact in [approved(1), began(1), expired(1)] {
+        refused_because(revoked(), &fact, far);
+    }
+}
+
+/// A start is turned down because of what waits before its own call is looked at.
+fn none_or_open(fact: &Fact, none: &'static str) -> &'static str {
+    let story = given(and(waits(), [amended(3, 1), asked(3)]));
+    match fact.build(story.state()).event {
+        Event::ExecutionStarted(_) => "another call of the reply is without a verdict",
+        _ => none,
+    }
+}
+
+#[test]
+fn an_approval_that_no_person_gave_or_that_was_used_is_not_taken_back() {
+    let because = "the request digest is another one";
+    refused_because(waits(), &revoked(2), because);
+    let far = "the call is not that far";
+    refused_because(waits(), &revoked(1), far);
+    refused_because(and(approved_and_ready(), [began(1)]), &revoked(1), far);
+    let void = [not_begun(1, StartRefusal::Policy), cleared(1)];
+    let by_policy = and(approved_and_ready(), void);
+    refused_because(by_policy, &revoked(1), "no person approved the call");
+}
+
+#[test]
+fn a_question_is_asked_and_replied_to_and_nothing_else() {
+    let asking = || {
+        let named = replied(&["ask_user", "set"]);
+        vec![started(), taken_up(1), called(), named, proposed(1)]
+    };
+    refused_because(asking(), &asked(1), "a question asks for no approval");
+    let by_policy = "nothing but a person answers a question";
+    refused_because(asking(), &cleared(1), by_policy);
+    let plain = and(named(), [proposed(1)]);
+    refused_because(plain, &question(1), "the call is no question");
+    let asked = || and(asking(), [question(1)]);
+    refused_because(asked(), &approved(1), "too late");
+    refused_because(asked(), &denied(1), "too late");
+    let late = replied_to(1).later(EXPIRY_MS);
+    refused_because(asked(), &late, "the reply is too late");
+    let other = replied_to(1).but(|event| {
+        if let Event::QuestionAnswered(reply) = event {
+            reply.request = OTHER;
+        }
+    });
+    refused_because(asked(), &other, "the request digest is another one");
+    let twice = and(asked(), [replied_to(1)]);
+    refused_because(twice, &replied_to(1), "the call is not that far");
+}
+
+#[test]
+fn a_doubt_is_settled_by_a_person_who_names_it() {
+    let doubt = || and(approved_and_ready(), [began(1), in_doubt(1)]);
+    let done = || settled_by_person(1, Settlement::Done);
+    let far = "the call is not that far";
+    refused_because(approved_and_ready(), &done(), far);
+    refused_because(and(approved_and_ready(), [began(1)]), &done(), far);
+    refused_because(and(doubt(), [done()]), &done(), far);
+    for request in [None, Some(OTHER)] {
+        let other = done().but(move |event| {
+            if let Event::ExecutionSettled(settled) = event {
+                settled.request = request;
+            }
+        });
+        refused_because(doubt(), &other, "the doubt is another one");
+    }
+    let second = done().but(|event| {
+        if let Event::ExecutionSettled(settled) = event {
+            settled.attempt = 2;
+        }
+    });
+    refused_because(doubt(), &second, "no such attempt is in doubt");
+}
+
+#[test]
+fn a_message_in_the_middle_of_something_does_not_fold() {
+    refused_because(waits(), &prompted(), "a call is open");
+    let asked = vec![started(), taken_up(1), called()];
+    refused_because(asked, &prompted(), "the model is being asked");
+    let ending = vec![started(), cancel_requested()];
+    refused_because(ending, &prompted(), "the run is being cancelled");
+}
+
+#[test]
+fn a_tool_that_was_taken_away_is_not_allowed_for_good() {
+    let fewer = vec![started(), narrowed(&["look"])];
+    let because = "the run does not have the tool";
+    refused_because(fewer, &tool_allowed("set"), because);
+}
+
+#[test]
+fn the_clock_of_a_row_does_not_end_a_run() {
+    let parked = [put_down(SegmentEnd::Waiting), expired(1)];
+    let early = finished(Outcome::Expired, &[]);
+    let because = "the run does not end that way here";
+    refused_because(and(waits(), parked), &early, because);
 }

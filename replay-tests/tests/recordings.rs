@@ -19,7 +19,8 @@ async fn every_canned_run_is_saved_loaded_and_replayed() {
         assert_eq!(loaded.run, made_of.run, "{}", made.name);
         assert_eq!(loaded.authority, made_of.authority);
         assert_eq!(loaded.contents, made_of.contents);
-        let replayed = recording::replay(&loaded).await.unwrap();
+        let judge = made.world.judge().clone();
+        let replayed = recording::replay_under(&loaded, judge).await.unwrap();
         assert_eq!(replayed.records, made_of.run.len());
     }
 }

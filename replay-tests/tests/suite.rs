@@ -20,6 +20,7 @@ mod golden_runs;
 mod illegal_logs;
 mod limits;
 mod pending_lock;
+mod people;
 mod properties;
 mod recordings;
 mod resume;

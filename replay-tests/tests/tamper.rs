@@ -1,14 +1,18 @@
 //! Rows that were changed, dropped, swapped, spliced or cut off: verification finds them all, and
 //! names the first bad position and why.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use placet_engine::policy::Gate;
 use placet_ledger::audit::{FindingKind, HeadPosition, Report, verify};
 use placet_ledger::content::{Content, Salt};
+use placet_ledger::event::Event;
 use placet_ledger::id::Position;
+use placet_ledger::judge::Judge;
 use placet_replay::corpus;
 use placet_replay::cut;
+use placet_replay::history;
 use placet_replay::mutate::mutants;
 use placet_replay::play::plays;
 use placet_replay::tampering_store::{Row, TamperingStore};
@@ -100,6 +104,53 @@ async fn a_changed_row_is_named_at_its_position() {
         }
     }
     assert!(tried > 200, "only {tried}");
+}
+
+#[tokio::test]
+async fn what_people_said_cannot_be_changed_unseen() {
+    let words = [
+        "approval.revoked",
+        "execution.settled",
+        "policy.changed",
+        "prompt.added",
+        "question.answered",
+        "question.asked",
+        "run.cancel_requested",
+        "tool.allowed",
+    ];
+    let is_a_word = |event: &Event| match event {
+        Event::CallProposed(proposed) => proposed.supersedes.is_some(),
+        other => words.contains(&other.name()),
+    };
+    let mut found = BTreeSet::new();
+    for made in history::all().await.unwrap() {
+        let judge: &dyn Judge = &**made.world.judge();
+        let store = TamperingStore::new(made.world.store().clone());
+        let rows = store.rows().await.unwrap();
+        let tail = made.world.store().tail().await.unwrap();
+        let head = HeadPosition {
+            size: tail.size,
+            root: tail.root,
+        };
+        for at in 0..rows.len() {
+            let record = rows[at].record().unwrap();
+            if !is_a_word(record.event()) {
+                continue;
+            }
+            for mutant in mutants(&record, &[]).into_iter().step_by(3) {
+                let mut rows = rows.clone();
+                rows[at].bytes = mutant.bytes;
+                store.serve(rows);
+                store.cover_up();
+                let report = verify(&*store, Some(head), Some(judge)).await;
+                let case = format!("{} {}", record.event().name(), mutant.what);
+                assert!(!report.ok, "{}: {case} was not found", made.name);
+                assert_eq!(first(&report).0, Some(at), "{}: {case}", made.name);
+            }
+            found.insert(record.event().name());
+        }
+    }
+    assert_eq!(found.len(), words.len() + 1, "{found:?}");
 }
 
 #[tokio::test]
@@ -245,7 +296,7 @@ async fn a_cut_of_any_length_is_told_by_the_head_even_where_the_store_tells_noth
 async fn a_changed_or_missing_content_is_named_with_the_record_that_names_it_first() {
     let whole = whole().await;
     let log = cut::log(&*whole.store).await.unwrap();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for (at, record) in log.iter().enumerate() {
         for blob in record.blobs().values() {
             if !seen.insert((record.stream(), blob.commitment)) {

@@ -8,6 +8,7 @@ use placet_ledger::event::{ModelFailure, Outcome, SegmentReason};
 use placet_ledger::id::RunId;
 use placet_ledger::run::{Caller, Command, Effect, Step};
 
+use super::driving::Driving;
 use super::{Engine, EngineError, Stopped};
 use crate::context::Conversation;
 use crate::effects::{Act, Brief, BriefError, EffectHandler, LiveHandler, brief};
@@ -29,13 +30,10 @@ impl Engine {
         let texts = note.map(|note| (String::from("note"), Text::plain(note)));
         let texts = texts.into_iter().collect();
         self.ledger.act(run, caller, Command::Cancel, texts).await?;
-        let Ok(_driving) = self.take(run) else {
-            if let Some(driven) = self.driven(run) {
-                driven.cancel.raise();
-                driven.free.raised().await;
-            }
-            return self.stopped(run).await;
-        };
+        let _driving = self.take_to_end(run).await;
+        if let ended @ Stopped::Ended(_) = self.stopped(run).await? {
+            return Ok(ended);
+        }
         let (step, open) = self.stands(run).await?;
         if open || step != Step::Finish(Outcome::Cancelled) {
             self.take_up(run, SegmentReason::Resumed, None).await?;
@@ -55,6 +53,20 @@ impl Engine {
             .await?;
         self.ledger.commit(run).await?;
         self.stopped(run).await
+    }
+
+    /// Claims a run that is to end. Whoever drives it is told first, and may end it or put it down
+    /// for a reason of its own.
+    async fn take_to_end(&self, run: RunId) -> Driving<'_> {
+        loop {
+            if let Ok(driving) = self.take(run) {
+                return driving;
+            }
+            if let Some(driven) = self.driven(run) {
+                driven.cancel.raise();
+                driven.free.raised().await;
+            }
+        }
     }
 
     /// What became of an interrupted execution; in doubt where its tool cannot be asked.

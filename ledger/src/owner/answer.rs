@@ -3,7 +3,7 @@
 use super::Owner;
 use super::cell::Cell;
 use crate::answers::AnswerSet;
-use crate::approval::{By, CallAnswer};
+use crate::approval::{Answer, By, CallAnswer};
 use crate::content::{Contents, Text, Texts};
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
@@ -107,10 +107,14 @@ fn is_recorded(state: &RunState, contents: &Contents, (set, by): (&AnswerSet, &B
         let note = call.note().and_then(|note| contents.text(&note.commitment));
         let said = line.note.as_deref().filter(|note| !note.is_empty());
         let answered = call.answered();
+        let allowed = call
+            .tool()
+            .is_some_and(|tool| state.allowlist().contains(tool));
         line.call == call.id()
             && call.requested().map(|asked| asked.digest) == Some(line.request)
             && answered
                 .is_some_and(|is| is.by == *by && is.answer.approves() == line.answer.approves())
+            && (line.answer != Answer::ApproveAlways || allowed)
             && note == said
     };
     let mut calls = state.answered_in(set.id());

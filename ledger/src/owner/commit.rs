@@ -12,20 +12,22 @@ use crate::store::{AppendError, Batch, Expected, Unless, chain};
 const LOOKS_MAX: usize = 3;
 
 /// Whether an append with this event must have seen the newest authority: it grants, starts or
-/// spends.
+/// spends. So must an amendment, which is never there without the verdict that follows it.
 fn is_conditional(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::RunStarted(_)
-            | Event::ModelCalled(_)
-            | Event::CallRefused(_)
-            | Event::ApprovalRequested(_)
-            | Event::QuestionAsked(_)
-            | Event::ApprovalGranted(_)
-            | Event::ApprovalDenied(_)
-            | Event::ExecutionStarted(_)
-            | Event::ExecutionRefused(_)
-    )
+    let amends = matches!(event, Event::CallProposed(proposed) if proposed.supersedes.is_some());
+    amends
+        || matches!(
+            event,
+            Event::RunStarted(_)
+                | Event::ModelCalled(_)
+                | Event::CallRefused(_)
+                | Event::ApprovalRequested(_)
+                | Event::QuestionAsked(_)
+                | Event::ApprovalGranted(_)
+                | Event::ApprovalDenied(_)
+                | Event::ExecutionStarted(_)
+                | Event::ExecutionRefused(_)
+        )
 }
 
 impl Owner {

@@ -24,7 +24,7 @@ use crate::envelope::Envelope;
 use crate::error::LedgerError;
 use crate::id::{DriverId, Position, RunId, Version};
 use crate::judge::Judge;
-use crate::run::{Caller, Command, Origin, RunState};
+use crate::run::{Caller, Command, Origin, Rejection, RunState};
 use crate::store::pages::read_stream;
 use crate::store::{EventStore, Stored};
 use crate::time::Timestamp;
@@ -173,6 +173,25 @@ impl Owner {
             self.commit_cell(run, &mut cell).await?;
         }
         self.stage(run, &mut cell, caller, (command, texts))
+    }
+
+    /// The same for a command that rests on what the run was at a version.
+    pub(crate) async fn handle_at(
+        &self,
+        run: RunId,
+        caller: &Caller,
+        seen: Version,
+        act: (Command, Texts),
+    ) -> Result<Vec<Envelope>, LedgerError> {
+        let mut cell = self.cell(run).await?;
+        if cell.is_nearly_full() {
+            self.commit_cell(run, &mut cell).await?;
+        }
+        if cell.state(run)?.head().version != seen {
+            let why = "the run went on since the command was made";
+            return Err(Rejection::OutOfTurn(why).into());
+        }
+        self.stage(run, &mut cell, caller, act)
     }
 
     /// Closes what nobody answered in time. Says whether anything was.

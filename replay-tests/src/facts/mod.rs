@@ -17,8 +17,9 @@ use placet_ledger::content::{Blob, Blobs, Commitment, Media};
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{
     Event, LimitsTightened, ModelCalled, ModelFailed, ModelFailure, ModelReplied, NamedCall,
-    OpenCall, OpenWhy, Outcome, RunCancelRequested, RunFinished, RunParked, RunStarted, SegmentEnd,
-    SegmentEnded, SegmentReason, SegmentStarted, Stop, ToolsNarrowed,
+    OpenCall, OpenWhy, Outcome, PolicyChanged, PromptAdded, RunCancelRequested, RunFinished,
+    RunParked, RunStarted, SegmentEnd, SegmentEnded, SegmentReason, SegmentStarted, Stop,
+    ToolAllowed, ToolsNarrowed,
 };
 use placet_ledger::id::{AnswerId, CallId, DriverId, HostId, Name, Version};
 use placet_ledger::policy::{ApprovalPolicy, Attendance, HttpApproval};
@@ -339,6 +340,31 @@ pub fn narrowed(tools: &'static [&'static str]) -> Fact {
         Event::ToolsNarrowed(ToolsNarrowed {
             by: somebody(),
             tools: tools.iter().map(|tool| name(tool)).collect(),
+        })
+    })
+}
+
+/// `prompt.added`.
+pub fn prompted() -> Fact {
+    Fact::of(|_| Event::PromptAdded(PromptAdded { by: somebody() })).with(&["text"])
+}
+
+/// `policy.changed`.
+pub fn policy_changed(policy: ApprovalPolicy) -> Fact {
+    Fact::of(move |_| {
+        Event::PolicyChanged(PolicyChanged {
+            by: somebody(),
+            policy,
+        })
+    })
+}
+
+/// `tool.allowed`.
+pub fn tool_allowed(tool: &'static str) -> Fact {
+    Fact::of(move |_| {
+        Event::ToolAllowed(ToolAllowed {
+            by: somebody(),
+            tool: name(tool),
         })
     })
 }

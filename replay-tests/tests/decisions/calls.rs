@@ -1,48 +1,17 @@
 //! Decisions about one call: proposed, gated, started, and what came of it.
 
-use placet_ledger::approval::By;
 use placet_ledger::budget::Limits;
 use placet_ledger::event::{Event, FailureKind, RefusalKind, SegmentEnd, Settlement, StartRefusal};
 use placet_ledger::judge::Verdict;
-use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::run::{Command, Ended, Ending, Rejection};
 use placet_replay::facts::{
     EXPIRY_MS, Fact, approved, asked, began, call, cancel_requested, cleared, expired, failed,
-    in_doubt, interrupted, name, narrowed, not_begun, proposed, put_down, refused, settled, stale,
+    in_doubt, interrupted, narrowed, not_begun, proposed, put_down, refused, settled, stale,
     started_with, succeeded, taken_up,
 };
 use placet_replay::scenario::{Scenario, given};
 
-use super::{and, named, propose};
-
-fn begin(number: u32) -> Command {
-    Command::Begin {
-        call: call(number),
-        active_ms: 0,
-    }
-}
-
-fn gate(number: u32) -> Command {
-    Command::Gate { call: call(number) }
-}
-
-fn clears() -> Verdict {
-    Verdict::Approve {
-        by: By::Policy {
-            rule: name("policy:high-risk"),
-        },
-        tier: DeclaredRisk::HighRisk,
-    }
-}
-
-fn asks() -> Verdict {
-    Verdict::Ask {
-        rule: name("policy:false"),
-        quorum: 1,
-        tier: DeclaredRisk::HighRisk,
-        expires_ms: None,
-    }
-}
+use super::{and, asks, begin, clears, gate, named, propose};
 
 fn declines(kind: RefusalKind) -> Verdict {
     Verdict::Decline { kind, of: None }

@@ -3,13 +3,18 @@
 
 mod answers;
 mod calls;
+mod clocks;
 mod lifecycle;
+mod policy;
 mod rejections;
+mod words;
 
+use placet_ledger::approval::By;
 use placet_ledger::budget::{Tokens, Usd};
 use placet_ledger::containment::Containment;
 use placet_ledger::digest::{Purpose, digest};
 use placet_ledger::event::{SegmentReason, Stop};
+use placet_ledger::judge::Verdict;
 use placet_ledger::policy::{ApprovalPolicy, Attendance, HttpApproval};
 use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
@@ -70,8 +75,8 @@ fn reply(tools: &[&str]) -> Command {
     }
 }
 
-fn propose(number: u32, tool: &str) -> Command {
-    Command::Propose(Proposal {
+fn proposal(number: u32, tool: &str) -> Proposal {
+    Proposal {
         call: call(number),
         containment: Containment::InProcess,
         definition: digest(Purpose::Tool, tool.as_bytes()),
@@ -79,7 +84,44 @@ fn propose(number: u32, tool: &str) -> Command {
         precondition: PreconditionKind::None,
         risk: DeclaredRisk::HighRisk,
         tool: name(tool),
-    })
+    }
+}
+
+fn propose(number: u32, tool: &str) -> Command {
+    Command::Propose(proposal(number, tool))
+}
+
+fn amend(number: u32, tool: &str) -> Command {
+    Command::Amend(proposal(number, tool))
+}
+
+fn gate(number: u32) -> Command {
+    Command::Gate { call: call(number) }
+}
+
+fn begin(number: u32) -> Command {
+    Command::Begin {
+        call: call(number),
+        active_ms: 0,
+    }
+}
+
+fn asks() -> Verdict {
+    Verdict::Ask {
+        rule: name("policy:false"),
+        quorum: 1,
+        tier: DeclaredRisk::HighRisk,
+        expires_ms: None,
+    }
+}
+
+fn clears() -> Verdict {
+    Verdict::Approve {
+        by: By::Policy {
+            rule: name("policy:high-risk"),
+        },
+        tier: DeclaredRisk::HighRisk,
+    }
 }
 
 /// A run that was taken up.

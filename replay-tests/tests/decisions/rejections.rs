@@ -3,9 +3,11 @@
 use std::mem::discriminant;
 
 use placet_ledger::answers::AnswerSet;
+use placet_ledger::digest::Digest;
 use placet_ledger::event::{ModelFailure, Outcome, RefusalKind, SegmentEnd, Settlement};
 use placet_ledger::judge::Verdict;
 use placet_ledger::limits::PENDING_CALLS_MAX;
+use placet_ledger::policy::ApprovalPolicy;
 use placet_ledger::run::{Command, Ended, Ending, Rejection};
 use placet_replay::facts::{
     ANSWER, asked, began, call, called, cleared, finished, last_word, name, proposed, put_down,
@@ -13,7 +15,10 @@ use placet_replay::facts::{
 };
 use placet_replay::scenario::{given, nothing};
 
-use super::{STARTED_TEXTS, and, call_model, driven, named, propose, reply, start, take_up};
+use super::{STARTED_TEXTS, amend, and, call_model, driven, named, propose, reply, start, take_up};
+
+/// A digest that no record has.
+const SHOWN: Digest = Digest::from_bytes([9; 32]);
 
 /// One command of each kind.
 fn every_command() -> Vec<Command> {
@@ -53,6 +58,19 @@ fn every_command() -> Vec<Command> {
             verdict: Settlement::Done,
         },
         Command::Answer(empty),
+        amend(1, "set"),
+        Command::Revoke { call: call(1) },
+        Command::Reply {
+            call: call(1),
+            request: SHOWN,
+        },
+        Command::SettleDoubt {
+            call: call(1),
+            request: SHOWN,
+            verdict: Settlement::Done,
+        },
+        Command::Prompt,
+        Command::ChangePolicy(ApprovalPolicy::HighRisk),
         Command::Expire,
         Command::Tighten(placet_ledger::budget::Limits::default()),
         Command::Narrow(vec![name("look")]),
@@ -67,6 +85,62 @@ fn every_command() -> Vec<Command> {
         assert!(!all[index + 1..].iter().any(same), "{one:?} stands twice");
     }
     all
+}
+
+/// Whether only a person may send it.
+fn is_a_persons(command: &Command) -> bool {
+    match command {
+        Command::Start(_)
+        | Command::Answer(_)
+        | Command::Amend(_)
+        | Command::Revoke { .. }
+        | Command::Reply { .. }
+        | Command::SettleDoubt { .. }
+        | Command::Prompt
+        | Command::ChangePolicy(_)
+        | Command::Tighten(_)
+        | Command::Narrow(_)
+        | Command::Cancel => true,
+        Command::TakeUp { .. }
+        | Command::PutDown { .. }
+        | Command::CallModel { .. }
+        | Command::RecordReply { .. }
+        | Command::RecordModelFailure { .. }
+        | Command::Propose(_)
+        | Command::Refuse { .. }
+        | Command::Gate { .. }
+        | Command::Begin { .. }
+        | Command::RecordOutcome(_)
+        | Command::RecordDoubt { .. }
+        | Command::Settle { .. }
+        | Command::Expire
+        | Command::Finish { .. } => false,
+    }
+}
+
+#[test]
+fn a_driver_says_nothing_in_the_place_of_a_person() {
+    let stories = || {
+        [
+            driven(),
+            and(named(&["set"]), [proposed(1), asked(1)]),
+            and(named(&["set"]), [proposed(1), cleared(1), began(1)]),
+        ]
+    };
+    let mut told = 0;
+    for command in every_command().into_iter().filter(is_a_persons) {
+        if matches!(command, Command::Start(_)) {
+            continue;
+        }
+        for facts in stories() {
+            given(facts)
+                .from_driver()
+                .when(command.clone())
+                .then_rejected(&Rejection::NotAPerson);
+        }
+        told += 1;
+    }
+    assert_eq!(told, 10);
 }
 
 #[test]
@@ -200,6 +274,17 @@ fn a_call_that_the_model_did_not_name_is_unknown() {
         Command::Settle {
             call: call(9),
             verdict: Settlement::NotDone,
+        },
+        amend(9, "set"),
+        Command::Revoke { call: call(9) },
+        Command::Reply {
+            call: call(9),
+            request: SHOWN,
+        },
+        Command::SettleDoubt {
+            call: call(9),
+            request: SHOWN,
+            verdict: Settlement::Done,
         },
     ];
     for command in commands {

@@ -3,16 +3,18 @@
 use placet_ledger::approval::By;
 use placet_ledger::budget::{Limits, Tokens, Usd};
 use placet_ledger::containment::Containment;
-use placet_ledger::digest::{Purpose, digest};
+use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{
     FailureKind, ModelFailure, Outcome, RefusalKind, SegmentEnd, SegmentReason, Settlement, Stop,
 };
 use placet_ledger::id::CallId;
 use placet_ledger::judge::Verdict;
-use placet_ledger::policy::Attendance;
+use placet_ledger::policy::{ASK_USER, ApprovalPolicy, Attendance};
 use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
-use placet_ledger::run::{Command, Effect, Ended, Ending, Proposal, RunState, Step, next};
+use placet_ledger::run::{
+    Call, Command, Effect, Ended, Ending, Phase, Proposal, RunState, Step, next,
+};
 use placet_replay::facts::{EXPIRY_MS, HOST, RESERVED, call, context, driver, name};
 use proptest::prelude::*;
 
@@ -26,7 +28,7 @@ pub(super) struct Op {
     pub(super) later_ms: u64,
 }
 
-const DUE: u8 = 18;
+const DUE: u8 = 24;
 
 /// The command that is due, whatever the number was.
 pub(super) fn due(mut op: Op, state: Option<&RunState>) -> Op {
@@ -35,15 +37,22 @@ pub(super) fn due(mut op: Op, state: Option<&RunState>) -> Op {
     };
     let (kind, call) = match next(state) {
         _ if state.segment().is_none() => (0, None),
+        Step::Perform(Effect::Prepare { .. }) | Step::Finish(_) if op.kind.is_multiple_of(9) => {
+            (22, None)
+        }
         Step::Perform(Effect::Prepare { .. }) => (2, None),
         Step::Perform(Effect::Complete { .. }) => (4, None),
         Step::Perform(Effect::Propose(call)) => (7, Some(call)),
         Step::Perform(Effect::Reconcile(call)) if op.kind.is_multiple_of(2) => (14, Some(call)),
         Step::Perform(Effect::Reconcile(call)) => (15, Some(call)),
         Step::Gate(call) => (10, Some(call)),
+        Step::Execute(call) if op.kind.is_multiple_of(7) => (19, Some(call)),
         Step::Execute(call) => (12, Some(call)),
-        Step::Await(_) if op.kind.is_multiple_of(2) => (1, None),
-        Step::Await(_) => (17, None),
+        Step::Await(calls) => match op.kind % 4 {
+            0 => (1, None),
+            1 => (17, None),
+            _ => said(state, &calls),
+        },
         Step::Finish(_) | Step::Finished => (16, None),
     };
     if matches!(next(state), Step::Await(_)) {
@@ -53,6 +62,17 @@ pub(super) fn due(mut op: Op, state: Option<&RunState>) -> Op {
     op.kind = kind;
     op.call = call.map_or(op.call, CallId::get);
     op
+}
+
+/// The one word that is due about the first of the calls that wait for people.
+fn said(state: &RunState, calls: &[CallId]) -> (u8, Option<CallId>) {
+    let first = calls.first().and_then(|call| state.call(*call));
+    match first.map(|call| (call.phase(), call.id())) {
+        Some((Phase::Asked, call)) => (20, Some(call)),
+        Some((Phase::InDoubt, call)) => (21, Some(call)),
+        Some((_, call)) => (18, Some(call)),
+        None => (17, None),
+    }
 }
 
 pub(super) fn ops() -> impl Strategy<Value = Vec<Op>> {
@@ -67,9 +87,13 @@ pub(super) fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 1..80)
 }
 
-pub(super) fn verdict(choice: u8) -> Verdict {
+/// What a gate may say of the call that the command is about.
+pub(super) fn verdict(op: Op, state: Option<&RunState>) -> Verdict {
     let tier = DeclaredRisk::HighRisk;
-    match choice {
+    let tool = state.and_then(|state| state.call(call(op.call))?.tool());
+    let asks = tool.is_some_and(|tool| tool.as_str() == ASK_USER);
+    match op.choice {
+        0..=3 if asks => Verdict::Question,
         0 | 1 => Verdict::Approve {
             by: By::Policy {
                 rule: name("policy:high-risk"),
@@ -80,7 +104,7 @@ pub(super) fn verdict(choice: u8) -> Verdict {
             rule: name("policy:false"),
             quorum: 1,
             tier,
-            expires_ms: None,
+            expires_ms: (op.choice == 3).then_some(EXPIRY_MS / 2),
         },
         4 => Verdict::Decline {
             kind: RefusalKind::Nobody,
@@ -93,7 +117,7 @@ pub(super) fn verdict(choice: u8) -> Verdict {
     }
 }
 
-const TOOLS: [&str; 3] = ["set", "act", "look"];
+const TOOLS: [&str; 4] = ["set", "act", "look", ASK_USER];
 
 /// The command, with the names of its texts.
 pub(super) fn command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
@@ -157,6 +181,7 @@ pub(super) fn command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>
             (reply, texts)
         }
         6..14 => call_command(op, state),
+        18.. => person_command(op, state),
         _ => (later_command(op, id), none()),
     }
 }
@@ -173,17 +198,7 @@ fn call_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
             none(),
         ),
         7 | 8 => {
-            let known = state.and_then(|state| state.call(id)?.tool().cloned());
-            let tool = known.unwrap_or_else(|| name("set"));
-            let proposal = Proposal {
-                call: id,
-                containment: Containment::InProcess,
-                definition: digest(Purpose::Tool, b"t"),
-                execute: None,
-                precondition: PreconditionKind::None,
-                risk: DeclaredRisk::HighRisk,
-                tool,
-            };
+            let proposal = proposal(id, state);
             (Command::Propose(proposal), vec![String::from("arguments")])
         }
         9 => (
@@ -201,6 +216,57 @@ fn call_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
             },
             none(),
         ),
+    }
+}
+
+fn proposal(call: CallId, state: Option<&RunState>) -> Proposal {
+    let known = state.and_then(|state| state.call(call)?.tool().cloned());
+    Proposal {
+        call,
+        containment: Containment::InProcess,
+        definition: digest(Purpose::Tool, b"t"),
+        execute: None,
+        precondition: PreconditionKind::None,
+        risk: DeclaredRisk::HighRisk,
+        tool: known.unwrap_or_else(|| name("set")),
+    }
+}
+
+/// What people say beside answering, with the digest that a card would display.
+fn person_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
+    let id = call(op.call);
+    let found = state.and_then(|state| state.call(id));
+    let nothing = Digest::from_bytes([0; 32]);
+    let text = |name: &str| vec![name.to_owned()];
+    match op.kind {
+        18 => (Command::Amend(proposal(id, state)), text("arguments")),
+        19 => (Command::Revoke { call: id }, Vec::new()),
+        20 => {
+            let question = found.and_then(Call::question);
+            let request = question.map_or(nothing, |asked| asked.digest);
+            (Command::Reply { call: id, request }, text("text"))
+        }
+        21 => {
+            let request = found.and_then(Call::doubt).unwrap_or(nothing);
+            let verdicts = [Settlement::Done, Settlement::NotDone];
+            let verdict = verdicts[usize::from(op.choice) % 2];
+            let settle = Command::SettleDoubt {
+                call: id,
+                request,
+                verdict,
+            };
+            (settle, Vec::new())
+        }
+        22 => (Command::Prompt, text("text")),
+        _ => {
+            let policies = [
+                ApprovalPolicy::False,
+                ApprovalPolicy::ReadOnly,
+                ApprovalPolicy::HighRisk,
+            ];
+            let policy = policies[usize::from(op.choice) % 3];
+            (Command::ChangePolicy(policy), text("reason"))
+        }
     }
 }
 
@@ -226,7 +292,7 @@ fn later_command(op: Op, id: CallId) -> Command {
             },
         },
         16 if op.choice == 0 => Command::Cancel,
-        16 if op.choice == 1 => Command::Narrow(vec![name("act"), name("set")]),
+        16 if op.choice == 1 => Command::Narrow(vec![name("act"), name(ASK_USER), name("set")]),
         16 if op.choice == 2 => Command::Tighten(Limits {
             iterations: Some(20),
             ..Limits::default()

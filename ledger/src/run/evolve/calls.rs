@@ -8,8 +8,9 @@ use crate::content::{Blob, Blobs};
 use crate::digest::Digest;
 use crate::envelope::Envelope;
 use crate::event::{
-    ApprovalGranted, ApprovalRequested, CallProposed, Event, ExecutionEnded, ExecutionInDoubt,
-    ExecutionSettled, ExecutionStarted, QuestionAnswered, QuestionAsked, Settlement,
+    ApprovalGranted, ApprovalRequested, ApprovalRevoked, CallProposed, Event, ExecutionEnded,
+    ExecutionInDoubt, ExecutionSettled, ExecutionStarted, QuestionAnswered, QuestionAsked,
+    Settlement,
 };
 use crate::id::{AnswerId, CallId, LedgerId, RunId};
 use crate::proposal::proposal_digest;
@@ -44,16 +45,7 @@ impl RunState {
                 self.denied.push(event.call);
                 Ok(())
             }
-            Event::ApprovalRevoked(event) => {
-                self.requests(event.call, event.request)?;
-                let person = |call: &Call| call.grant.as_ref().is_some_and(Grant::by_person);
-                if !self.calls.get(&event.call).is_some_and(person) {
-                    return Err("no person approved the call");
-                }
-                self.close(event.call, &[Phase::Granted], Close::Revoked, envelope)?;
-                self.denied.push(event.call);
-                Ok(())
-            }
+            Event::ApprovalRevoked(event) => self.approval_revoked(event, envelope),
             Event::ApprovalExpired(event) => {
                 self.requests(event.call, event.request)?;
                 let open = [Phase::Pending, Phase::Asked, Phase::Proposed];
@@ -173,6 +165,20 @@ impl RunState {
             *place = event.call;
         }
         self.calls.insert(event.call, call);
+        Ok(())
+    }
+
+    fn approval_revoked(&mut self, event: &ApprovalRevoked, envelope: &Envelope) -> Evolved {
+        self.requests(event.call, event.request)?;
+        let call = self.open_call(event.call, &[Phase::Granted])?;
+        if !call.grant.as_ref().is_some_and(Grant::by_person) {
+            return Err("no person approved the call");
+        }
+        call.phase = Phase::Closed(Close::Revoked);
+        // What was said with the approval is no reason for taking it back.
+        call.note = envelope.blobs().get("note").copied();
+        call.last = envelope.header().id;
+        self.denied.push(event.call);
         Ok(())
     }
 

@@ -2,6 +2,10 @@
 //!
 //! The comment of each lists its events; a test holds the lists against what is recorded.
 
+mod people;
+
+pub use people::*;
+
 use placet_engine::engine::Narrowing;
 use placet_engine::model::ReplyCall;
 use placet_engine::recording::Recording;
@@ -58,6 +62,20 @@ pub async fn all() -> Result<Vec<History>, WorldError> {
         Box::pin(crashed_after_the_effect()),
         Box::pin(crashed_before_the_effect()),
         Box::pin(in_doubt()),
+        Box::pin(amended()),
+        Box::pin(amended_twice_then_denied()),
+        Box::pin(revoked()),
+        Box::pin(question_answered()),
+        Box::pin(question_expired()),
+        Box::pin(settled_done()),
+        Box::pin(settled_not_done()),
+        Box::pin(prompted_after_an_interruption()),
+        Box::pin(policy_raised()),
+        Box::pin(policy_tightened_with_a_queued_call()),
+        Box::pin(always_this_tool()),
+        Box::pin(rule_expiry()),
+        Box::pin(asked_for_a_steering_file()),
+        Box::pin(cancelled_while_it_reads()),
     ];
     let mut made = Vec::with_capacity(making.len());
     for history in making {

@@ -1,7 +1,11 @@
-//! Counted tools: four plain ones and a pair, each of which notes every time its code runs.
+//! Counted tools: four plain ones, two pairs and a question, each of which notes every time its
+//! code runs.
 //!
-//! `look` is read-only, `note` low-risk, `act` high-risk, `shell` declares nothing; `set` is a pair
-//! over a map in memory, changed by compare-and-swap on what the preview was computed against.
+//! `look` is read-only, `note` low-risk, `act` high-risk, `shell` declares nothing; `set` and
+//! `move` are pairs over a map in memory, changed by compare-and-swap on what the preview was
+//! computed against. `ask_user` and `retrieve_result` are what the engine has itself.
+
+mod change;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,29 +16,32 @@ use placet_engine::engine::{Outfit, OutfitError};
 use placet_engine::model::Model;
 use placet_engine::record::{ConfigRecord, WorkspaceRecord};
 use placet_engine::tool::registry::{Registry, RegistryError};
-use placet_engine::tool::retrieve::Results;
+use placet_engine::tool::retrieve::{self, Results};
 use placet_engine::tool::spec::ToolSpec;
 use placet_engine::tool::{
     Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError,
 };
 use placet_ledger::content::Text;
-use placet_ledger::digest::{Purpose, digest};
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::permit::Permit;
-use placet_ledger::precondition::{NodeId, Precondition};
+use placet_ledger::policy::ASK_USER;
+use placet_ledger::precondition::NodeId;
 use placet_ledger::risk::DeclaredRisk;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::script::ScriptModel;
+use change::{Change, field, node};
 
 /// The folder that runs of a test work in; nothing on disk is ever touched.
 pub const WORKSPACE: &str = "/simulated";
 
 /// The tools: name, declared risk, properties of the arguments.
-const TOOLS: [(&str, DeclaredRisk, &[&str]); 5] = [
+const TOOLS: [(&str, DeclaredRisk, &[&str]); 7] = [
     ("act", DeclaredRisk::HighRisk, &["what"]),
+    (ASK_USER, DeclaredRisk::ReadOnly, &["question"]),
     ("look", DeclaredRisk::ReadOnly, &["key"]),
+    ("move", DeclaredRisk::HighRisk, &["from", "to"]),
     ("note", DeclaredRisk::LowRisk, &["text"]),
     ("set", DeclaredRisk::HighRisk, &["key", "value"]),
     ("shell", DeclaredRisk::Unknown, &["command"]),
@@ -57,6 +64,8 @@ pub enum Behaviour {
     VanishesAfter,
     /// It works, and its result is this text.
     Says(String),
+    /// It tells the test that it has begun, and does its work once the test lets it go on.
+    Waits,
 }
 
 /// A piece of tool code that ran.
@@ -87,10 +96,8 @@ struct Inner {
 pub struct Tools {
     inner: Mutex<Inner>,
     vanished: Arc<Notify>,
-}
-
-const fn node(inode: u64) -> NodeId {
-    NodeId { device: 1, inode }
+    reached: Arc<Notify>,
+    released: Arc<Notify>,
 }
 
 impl Tools {
@@ -109,15 +116,33 @@ impl Tools {
         Arc::new(Self {
             inner: Mutex::new(inner),
             vanished,
+            reached: Arc::default(),
+            released: Arc::default(),
         })
     }
 
     /// The same tools over a copy of everything outside, as they are at this moment.
     pub fn copy(&self) -> Arc<Self> {
+        let mut inner = self.lock().clone();
+        for model in inner.models.values_mut() {
+            *model = Arc::new(model.copy());
+        }
         Arc::new(Self {
-            inner: Mutex::new(self.lock().clone()),
+            inner: Mutex::new(inner),
             vanished: self.vanished.clone(),
+            reached: self.reached.clone(),
+            released: self.released.clone(),
         })
+    }
+
+    /// Told when a call that waits has begun, or a model that hangs is being asked.
+    pub fn reached(&self) -> &Arc<Notify> {
+        &self.reached
+    }
+
+    /// Lets a call that waits go on.
+    pub fn release(&self) {
+        self.released.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -164,6 +189,11 @@ impl Tools {
         self.lock().models.insert(name, model);
     }
 
+    /// The model of that name.
+    pub fn model(&self, name: &Name) -> Option<Arc<ScriptModel>> {
+        self.lock().models.get(name).cloned()
+    }
+
     /// Every piece of tool code that ran, in order.
     pub fn ran(&self) -> Vec<Ran> {
         self.lock().ran.clone()
@@ -187,7 +217,7 @@ impl Tools {
         self.lock().ran.iter().filter(proposed).count()
     }
 
-    fn registry(self: &Arc<Self>) -> Result<Registry, RegistryError> {
+    fn registry(self: &Arc<Self>, results: Arc<dyn Results>) -> Result<Registry, RegistryError> {
         let (gone, changed) = {
             let inner = self.lock();
             (inner.gone.clone(), inner.changed.clone())
@@ -204,12 +234,13 @@ impl Tools {
                 name,
                 tools: self.clone(),
             });
-            if name == "set" {
-                registry.pair(spec, half.clone(), half)?;
-            } else {
-                registry.plain(spec, half)?;
+            match name {
+                ASK_USER => registry.question(spec)?,
+                "set" | "move" => registry.pair(spec, half.clone(), half)?,
+                _ => registry.plain(spec, half)?,
             }
         }
+        retrieve::register(&mut registry, results)?;
         Ok(registry)
     }
 }
@@ -246,10 +277,11 @@ impl Outfit for SimOutfit {
     fn tools(
         &self,
         workspace: &Path,
-        _: Arc<dyn Results>,
+        results: Arc<dyn Results>,
     ) -> Result<(WorkspaceRecord, Registry), OutfitError> {
         let path = workspace.display().to_string();
-        let registry = self.0.registry().map_err(|source| OutfitError::Workspace {
+        let registry = self.0.registry(results);
+        let registry = registry.map_err(|source| OutfitError::Workspace {
             path: path.clone(),
             source: Box::new(source),
         })?;
@@ -258,7 +290,7 @@ impl Outfit for SimOutfit {
     }
 
     fn model(&self, name: &Name, _: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError> {
-        let found = self.0.lock().models.get(name).cloned();
+        let found = self.0.model(name);
         let model = found.ok_or_else(|| OutfitError::Model {
             name: name.clone(),
             source: "no script of that name".into(),
@@ -273,28 +305,6 @@ struct Counted {
     tools: Arc<Tools>,
 }
 
-fn field(arguments: &Value, name: &str) -> String {
-    let text = arguments.get(name).and_then(Value::as_str);
-    text.unwrap_or_default().to_owned()
-}
-
-/// What the map holds at a key, as a precondition.
-fn precondition(map: &BTreeMap<String, String>, key: &str) -> Precondition {
-    let (path, parent, root) = (key.to_owned(), node(2), node(2));
-    match map.get(key) {
-        None => Precondition::Absent { parent, path, root },
-        Some(value) => Precondition::File {
-            digest: digest(Purpose::File, value.as_bytes()),
-            links: 1,
-            mode: 0o644,
-            node: node(9),
-            parent,
-            path,
-            root,
-        },
-    }
-}
-
 #[async_trait]
 impl ProposeTool for Counted {
     async fn propose(&self, arguments: &Value) -> Result<Draft, ToolError> {
@@ -302,18 +312,19 @@ impl ProposeTool for Counted {
         inner
             .ran
             .push(Ran::Proposed(self.name.to_owned(), arguments.clone()));
-        let (key, value) = (field(arguments, "key"), field(arguments, "value"));
+        let change = Change::of(self.name, arguments, &inner.map);
+        let (key, value) = (&change.key, &change.to);
         if key == "forbidden" {
             let detail = String::from("nobody may change it");
             return Err(ToolError::Refused { detail });
         }
-        let before = inner.map.get(&key).cloned().unwrap_or_default();
+        let before = inner.map.get(key).cloned().unwrap_or_default();
         Ok(Draft {
             arguments: arguments.clone(),
-            execute_arguments: json!({"key": key, "to": value}),
+            execute_arguments: change.arguments(),
             message: format!("Set {key}."),
             preview: Some(format!("--- {key}\n+++ {key}\n-{before}\n+{value}\n")),
-            precondition: precondition(&inner.map, &key),
+            precondition: change.precondition(&inner.map),
         })
     }
 }
@@ -323,14 +334,16 @@ impl Counted {
     fn work(&self, permitted: &placet_ledger::permit::Granted) -> Result<Text, ToolError> {
         let mut inner = self.tools.lock();
         match self.name {
-            "set" => {
-                let (key, to) = (
-                    field(&permitted.arguments, "key"),
-                    field(&permitted.arguments, "to"),
-                );
-                if permitted.precondition.as_ref() != Some(&precondition(&inner.map, &key)) {
+            "set" | "move" => {
+                let change = Change::told(&permitted.arguments);
+                let expected = change.precondition(&inner.map);
+                let Change { key, from, to } = change;
+                if permitted.precondition.as_ref() != Some(&expected) {
                     let detail = format!("{key} has changed since.");
                     return Err(ToolError::Stale { detail });
+                }
+                if let Some(from) = from {
+                    inner.map.remove(&from);
                 }
                 inner.map.insert(key.clone(), to);
                 Ok(Text::plain(format!("{key} is set.")))
@@ -381,6 +394,11 @@ impl ExecuteTool for Counted {
                 let detail = String::from("it broke off");
                 return Err(ToolError::InDoubt { detail });
             }
+            Some(Behaviour::Waits) => {
+                self.tools.reached.notify_one();
+                self.tools.released.notified().await;
+                self.work(&permitted)?
+            }
             Some(Behaviour::VanishesBefore) => self.vanish().await,
             Some(Behaviour::VanishesAfter) => {
                 self.work(&permitted)?;
@@ -401,14 +419,15 @@ impl ExecuteTool for Counted {
         if self.name == "look" {
             return Ok(Reconciled::NotDone);
         }
-        if self.name != "set" {
+        if !["set", "move"].contains(&self.name) {
             return Ok(Reconciled::Unknown);
         }
-        let key = field(interrupted.arguments, "key");
-        let to = field(interrupted.arguments, "to");
-        if inner.map.get(&key) == Some(&to) {
-            Ok(Reconciled::Done(Text::plain(format!("{key} is set."))))
-        } else if interrupted.precondition == Some(&precondition(&inner.map, &key)) {
+        let change = Change::told(interrupted.arguments);
+        let before = change.precondition(&inner.map);
+        if inner.map.get(&change.key) == Some(&change.to) {
+            let done = format!("{} is set.", change.key);
+            Ok(Reconciled::Done(Text::plain(done)))
+        } else if interrupted.precondition == Some(&before) {
             Ok(Reconciled::NotDone)
         } else {
             Ok(Reconciled::Unknown)

@@ -1,5 +1,7 @@
 //! Single crash windows of the event format's table, by their names there.
 
+mod words;
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -68,7 +70,7 @@ async fn a_driver_that_vanishes_at_any_await_point_leaves_no_second_effect() {
     for play in plays() {
         for times in 1.. {
             let store = FaultyStore::new(Arc::new(MemoryStore::new(ledger_id())));
-            let mut world = World::over(store).await.unwrap();
+            let mut world = play.world(store).await.unwrap();
             let mut run = play.start(&mut world).await.unwrap();
             if let Some(end) = poll(play.on(&mut world, run), times) {
                 end.unwrap();
@@ -150,6 +152,15 @@ async fn w5_a_model_call_without_reply_is_made_again_and_what_was_set_aside_stay
 
 /// A world that was cut after the first record of that name, before anything of it was executed.
 async fn cut_after(name: &str, options: Options) -> (World, RunId) {
+    cut_at(name, 1, options).await
+}
+
+/// The same, cut before that record.
+async fn cut_before(name: &str, options: Options) -> (World, RunId) {
+    cut_at(name, 0, options).await
+}
+
+async fn cut_at(name: &str, more: usize, options: Options) -> (World, RunId) {
     let mut world = World::new().await.unwrap();
     let tools = world.tools.copy();
     let (run, drove) = world.run(two(), options).await.unwrap();
@@ -159,7 +170,7 @@ async fn cut_after(name: &str, options: Options) -> (World, RunId) {
     }
     let log = cut::log(&**world.store()).await.unwrap();
     let at = log.iter().position(|record| record.event().name() == name);
-    let store = cut::prefix(&**world.store(), ledger_id(), at.unwrap() + 1).await;
+    let store = cut::prefix(&**world.store(), ledger_id(), at.unwrap() + more).await;
     // The model is that of the first world, which was added after the copy.
     let model = world.model(run).unwrap().clone();
     let model_name = world.state(run).await.unwrap().started().model.clone();
@@ -250,7 +261,7 @@ async fn w14_the_same_answer_again_hears_the_same_and_another_one_under_its_id_d
         let lines = pending.iter().map(|(&call, &request)| CallAnswer {
             call,
             request,
-            answer: answer.clone(),
+            answer,
             note: note.clone(),
         });
         AnswerSet::covering(id, &pending, lines).unwrap()
@@ -305,18 +316,6 @@ async fn w15_answers_that_nobody_took_up_are_there_for_the_next_process() {
         ),
         (1, 1)
     );
-}
-
-#[tokio::test]
-async fn w17_a_grant_that_expired_before_its_start_is_void() {
-    let mut world = World::new().await.unwrap();
-    let (run, _) = world.run(two(), Options::default()).await.unwrap();
-    world.approve(run).await.unwrap();
-    world.clock.advance_ms(86_400_000);
-    world.resume(run).await.unwrap();
-    assert_eq!(world.tools.executed(), 0);
-    assert_eq!(phase(&world, run, 1).await, Phase::Closed(Close::Expired));
-    assert_eq!(phase(&world, run, 2).await, Phase::Closed(Close::Expired));
 }
 
 /// Which append of a run of `two`, counted from its own first one, starts the first execution.
@@ -447,60 +446,4 @@ async fn w26_a_crash_between_outcome_and_next_model_call_repeats_nothing() {
     );
     assert_eq!(world.tools.executions(call(1)), 1);
     assert_eq!(world.told(run), ["a is set."]);
-}
-
-#[tokio::test]
-async fn w27_a_cancelled_run_starts_nothing_more_and_says_what_became_of_what_was_started() {
-    for (behaviour, reconciled, open) in [
-        (
-            Behaviour::VanishesAfter,
-            None,
-            Phase::Closed(Close::Succeeded),
-        ),
-        (Behaviour::VanishesBefore, None, Phase::Granted),
-        (
-            Behaviour::VanishesBefore,
-            Some(Reconciled::Unknown),
-            Phase::InDoubt,
-        ),
-    ] {
-        let mut world = World::new().await.unwrap();
-        world.tools.behave(call(1), behaviour.clone());
-        if let Some(answer) = reconciled {
-            world.tools.reconcile_as(call(1), answer);
-        }
-        let (run, _) = world.run(two(), unasked()).await.unwrap();
-        let ended = world.cancel(run, "enough").await.unwrap();
-        assert_eq!(ended, Drove::Ended(Outcome::Cancelled), "{behaviour:?}");
-        assert_eq!(world.tools.executed(), 1, "{behaviour:?}");
-        assert_eq!(phase(&world, run, 1).await, open, "{behaviour:?}");
-        assert_eq!(phase(&world, run, 2).await, Phase::Granted, "{behaviour:?}");
-        assert_settled(&world, run, &format!("{behaviour:?}")).await;
-    }
-}
-
-#[tokio::test]
-async fn w50_a_machine_that_slept_over_an_expiry_takes_no_answer_and_ends_the_run() {
-    let mut world = World::new().await.unwrap();
-    let (run, _) = world.run(two(), Options::default()).await.unwrap();
-    let answers = world
-        .answers(run, |_| (Answer::Approve, None))
-        .await
-        .unwrap();
-    world.clock.advance_ms(86_400_000);
-    let error = world
-        .engine()
-        .answer(run, &person().unwrap(), answers)
-        .await
-        .unwrap_err();
-    let error = WorldError::from(error);
-    assert!(
-        matches!(error.rejection(), Some(Rejection::Expired(_))),
-        "{error}"
-    );
-    assert_eq!(
-        world.resume(run).await.unwrap(),
-        Drove::Ended(Outcome::Expired)
-    );
-    assert_eq!(world.tools.executed(), 0);
 }

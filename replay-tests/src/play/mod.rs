@@ -1,18 +1,27 @@
 //! Runs that play from a script to their end, however often the process dies on the way: what
 //! crash tests compare.
 
-use std::collections::BTreeMap;
+mod people;
+
+pub use people::spoken;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use placet_engine::engine::EngineError;
 use placet_ledger::approval::Answer;
+use placet_ledger::clock::Clock;
 use placet_ledger::error::LedgerError;
-use placet_ledger::event::Outcome;
+use placet_ledger::event::{Outcome, Settlement};
 use placet_ledger::id::{CallId, RunId};
 use placet_ledger::policy::ApprovalPolicy;
-use placet_ledger::run::{Phase, RunState};
-use serde_json::json;
+use placet_ledger::run::{Call, Phase, RunState};
+use placet_ledger::store::EventStore;
+use placet_ledger::time::Timestamp;
+use serde_json::{Value, json};
 
 use crate::facts;
+use crate::people::Impatient;
 use crate::script::{Script, call, raw_call};
 use crate::tools::{Behaviour, Tools};
 use crate::world::{Drove, Options, World, WorldError};
@@ -26,8 +35,18 @@ pub struct Play {
     pub name: &'static str,
     script: fn() -> Script,
     policy: ApprovalPolicy,
+    /// Who judges; the gate if absent.
+    judge: Option<Impatient>,
     /// The calls that are turned down, by number.
     denied: &'static [u32],
+    /// The calls whose tools are allowed for good with the approval, by number.
+    always: &'static [u32],
+    /// What the person of the play has to say at this point, beside answering.
+    says: fn(&RunState, Timestamp) -> Option<Word>,
+    /// Whether it takes until something expires.
+    slow: bool,
+    /// The calls whose end depends on how far they were when a person spoke.
+    loose: &'static [u32],
     /// What is outside before the run begins.
     prepare: fn(&Tools),
     /// What other programs do once somebody has answered.
@@ -43,9 +62,53 @@ pub struct End {
     pub phases: BTreeMap<CallId, Phase>,
     /// What is at the keys that the scripts name.
     pub values: Vec<Option<String>>,
+    /// The calls whose tool cannot tell what became of them.
+    pub untold: BTreeSet<CallId>,
+}
+
+/// What a person of a play says beside answering, or lets pass.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Word {
+    /// Gives a pending call other arguments.
+    Amend(CallId, Value),
+    /// Takes an approval back.
+    Revoke(CallId),
+    /// Replies to a question.
+    Reply(CallId),
+    /// Says what became of a call in doubt.
+    Settle(CallId, Settlement),
+    /// Adds a message.
+    Prompt,
+    /// Changes the policy.
+    Policy(ApprovalPolicy),
+    /// Ends the run.
+    Cancel,
+    /// Waits until this time.
+    Wait(Timestamp),
 }
 
 fn nothing(_: &Tools) {}
+
+const fn silent(_: &RunState, _: Timestamp) -> Option<Word> {
+    None
+}
+
+/// A play in which nothing happens but what its script says, and everything is approved.
+fn play(name: &'static str, script: fn() -> Script) -> Play {
+    Play {
+        name,
+        script,
+        policy: ApprovalPolicy::False,
+        judge: None,
+        denied: &[],
+        always: &[],
+        says: silent,
+        slow: false,
+        loose: &[],
+        prepare: nothing,
+        interfere: nothing,
+    }
+}
 
 fn set(key: &str, value: &str) -> placet_engine::model::ReplyCall {
     call("set", &json!({"key": key, "value": value}))
@@ -53,14 +116,13 @@ fn set(key: &str, value: &str) -> placet_engine::model::ReplyCall {
 
 /// Every play.
 pub fn plays() -> Vec<Play> {
-    let play = |name, script| Play {
-        name,
-        script,
-        policy: ApprovalPolicy::False,
-        denied: &[],
-        prepare: nothing,
-        interfere: nothing,
-    };
+    let mut plays = answered();
+    plays.extend(spoken());
+    plays
+}
+
+/// The plays in which people approve and deny, and do no more.
+pub fn answered() -> Vec<Play> {
     vec![
         Play {
             policy: ApprovalPolicy::ReadOnly,
@@ -115,6 +177,25 @@ fn two_turns() -> Script {
 }
 
 impl Play {
+    /// A world for this play over an empty store.
+    pub async fn world(&self, store: Arc<dyn EventStore>) -> Result<World, WorldError> {
+        let world = World::over(store).await?;
+        match self.judge {
+            Some(judge) => world.judged_by(Arc::new(judge)).await,
+            None => Ok(world),
+        }
+    }
+
+    /// Whether the play takes until something expires.
+    pub const fn is_slow(&self) -> bool {
+        self.slow
+    }
+
+    /// Whether the end of this call depends on how far it was when a person spoke.
+    pub fn is_loose(&self, call: CallId) -> bool {
+        is_among(self.loose, call)
+    }
+
     /// Starts the run; nothing is driven yet.
     pub async fn start(&self, world: &mut World) -> Result<RunId, WorldError> {
         (self.prepare)(&world.tools);
@@ -127,12 +208,10 @@ impl Play {
 
     /// What the person of the play says.
     pub fn verdict(&self, call: CallId) -> (Answer, Option<String>) {
-        if self
-            .denied
-            .iter()
-            .any(|number| facts::call(*number) == call)
-        {
+        if is_among(self.denied, call) {
             (Answer::Deny, Some(String::from("Leave it.")))
+        } else if is_among(self.always, call) {
+            (Answer::ApproveAlways, None)
         } else {
             (Answer::Approve, None)
         }
@@ -147,6 +226,48 @@ impl Play {
         world.drive(run).await
     }
 
+    /// What the person of the play has to say now, if anything.
+    async fn word(&self, world: &World, run: RunId) -> Result<Option<Word>, WorldError> {
+        let now = world.clock.now();
+        let says = |state: &RunState| {
+            state
+                .outcome()
+                .map_or_else(|| (self.says)(state, now), |_| None)
+        };
+        Ok(world.ledger().look(run, |state, _| says(state)).await?)
+    }
+
+    /// Says all that the person of the play has to say now.
+    ///
+    /// # Panics
+    ///
+    /// If the person does not come to an end.
+    async fn speak(&self, world: &World, run: RunId) -> Result<(), WorldError> {
+        for _ in 0..TAKEN_UP_MAX {
+            let Some(word) = self.word(world, run).await? else {
+                return Ok(());
+            };
+            match word {
+                Word::Amend(call, arguments) => {
+                    world.amend(run, call, &arguments).await?;
+                }
+                Word::Revoke(call) => world.revoke(run, call, Some("No.")).await?,
+                Word::Reply(call) => world.reply(run, call, "Either.").await?,
+                Word::Settle(call, verdict) => world.settle(run, call, verdict, None).await?,
+                Word::Prompt => world.prompt(run, "And be quick.").await?,
+                Word::Policy(policy) => world.change_policy(run, policy, None).await?,
+                Word::Cancel => {
+                    world.cancel(run, "enough").await?;
+                }
+                Word::Wait(until) => {
+                    let ms = until.ms_since(world.clock.now());
+                    world.clock.advance_ms(ms);
+                }
+            }
+        }
+        panic!("{}: the person does not come to an end", self.name)
+    }
+
     /// Plays the run on to its end, or until nobody can help it any more.
     ///
     /// # Panics
@@ -154,9 +275,13 @@ impl Play {
     /// If an answer that was acknowledged is not there, or the run does not come to an end.
     pub async fn on(&self, world: &mut World, run: RunId) -> Result<End, WorldError> {
         for _ in 0..TAKEN_UP_MAX {
+            self.speak(world, run).await?;
             match self.drive(world, run).await? {
                 Drove::Ended(_) => return self.end(world, run).await,
                 Drove::Vanished | Drove::Interrupted => {}
+                Drove::Waits if self.word(world, run).await?.is_some() => {}
+                // Too late to answer: the next driver closes it.
+                Drove::Waits if is_late(world, run).await? => {}
                 Drove::Waits if world.pending(run).await?.is_empty() => {
                     return self.end(world, run).await;
                 }
@@ -176,12 +301,25 @@ impl Play {
 
     async fn end(&self, world: &World, run: RunId) -> Result<End, WorldError> {
         let state = world.state(run).await?;
+        let is_untold = |call: &&Call| call.tool().is_some_and(|tool| tool.as_str() == "act");
         Ok(End {
+            untold: state.calls().filter(is_untold).map(Call::id).collect(),
             outcome: state.outcome(),
             phases: phases(&state),
             values: ["a", "b", "c"].map(|key| world.tools.value(key)).into(),
         })
     }
+}
+
+/// Whether something that waits for an answer may have none any more.
+async fn is_late(world: &World, run: RunId) -> Result<bool, WorldError> {
+    let now = world.clock.now();
+    let late = |state: &RunState| state.expires_at().is_some_and(|at| now >= at);
+    Ok(world.ledger().look(run, |state, _| late(state)).await?)
+}
+
+fn is_among(numbers: &[u32], call: CallId) -> bool {
+    numbers.iter().any(|number| facts::call(*number) == call)
 }
 
 /// How far each call came.
