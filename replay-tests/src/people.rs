@@ -73,7 +73,7 @@ impl World {
     ) -> Result<(), WorldError> {
         let doubt = (call, self.displayed(run, call).await?);
         let (caller, note) = (person()?, note.map(str::to_owned));
-        let settled = self.engine().settle(run, &caller, doubt, verdict, note);
+        let settled = self.engine().settle(run, &caller, doubt, (verdict, note));
         Ok(settled.await?)
     }
 
