@@ -24,8 +24,8 @@ fn an_amended_call_is_another_one_that_waits_in_its_place() {
     let world = World::parked();
     let run = &world.run()[..8];
     with_arguments(&world, TEA);
-    insta::assert_snapshot!(world.show(&amend(run, "c2")), @r"
-    run <run1> waiting
+    insta::assert_snapshot!(world.show(&amend(run, "c2")), @"
+    run <run1> parked
       last text
         | I add the eggs and drop the log.
       amended      c2 write_file: c4 stands in its place
@@ -68,6 +68,7 @@ fn an_amended_call_is_another_one_that_waits_in_its_place() {
       quorum         0 of 1 approvals
       what would run
         path "old.log"
+        recursive false
       message
         | Remove old.log (8 bytes).
       diff
@@ -175,7 +176,7 @@ fn an_answer_to_the_old_call_by_its_digest_is_a_conflict() {
         }
       ],
       "run": "<run1>",
-      "state": "waiting",
+      "state": "parked",
       "text": "I add the eggs and drop the log.",
       "tools": {
         "ls": {
@@ -276,8 +277,8 @@ fn an_amended_call_that_clears_by_itself_is_driven_on_once_nothing_waits() {
     let run = world.run()[..8].to_owned();
     assert_eq!(world.call(&["runs", "policy", &run, "high-risk"]).code, 0);
     world.stdin = TEA.as_bytes().to_vec();
-    insta::assert_snapshot!(world.show(&["runs", "amend", &run, "c2", "--args", "-"]), @r"
-    run <run1> waiting
+    insta::assert_snapshot!(world.show(&["runs", "amend", &run, "c2", "--args", "-"]), @"
+    run <run1> parked
       last text
         | I add the eggs and drop the log.
       amended      c2 write_file: c4 stands in its place

@@ -270,12 +270,11 @@ fn what_is_not_in_doubt_is_not_settled() {
     {"error":{"code":"refused","hints":["placet runs show RUN lists its calls"],"message":"the run has no call c9"}}
     -- exit 3 --
     "#);
-    insta::assert_snapshot!(world.show(&["runs", "settle", run, "c2", "--as", "maybe"]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "settle", run, "c2", "--as", "maybe"]), @"
     -- stderr --
     error: invalid value 'maybe' for '--as <WHAT>'
       [possible values: done, not-done]
-
-    For more information, try '--help'.
+      hint: --help tells more
     -- exit 64 --
     ");
 }

@@ -34,9 +34,9 @@ fn a_policy_counts_from_then_on_and_answers_nothing() {
         .lines()
         .filter(|line| line.contains("polic"))
         .collect();
-    insta::assert_snapshot!(about.join("\n"), @r"
+    insta::assert_snapshot!(about.join("\n"), @"
     policy       high-risk (started with false), waits for answers
-     0  <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 8 tools
+     0  <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 14 tools
      5  <time>  policy    approval.granted c1 read-only by plain-read-only
      7  <time>  policy    approval.requested c2 high-risk by policy:false, expires <time>
      9  <time>  policy    approval.requested c3 high-risk by policy:false, expires <time>
@@ -72,13 +72,13 @@ fn a_policy_counts_from_then_on_and_answers_nothing() {
     -- stderr --
     -- exit 0 --
     "#);
-    insta::assert_snapshot!(world.show(&["runs", "policy", run, "some"]), @r#"
+    insta::assert_snapshot!(world.show(&["runs", "policy", run, "some"]), @"
     -- stderr --
-    error: invalid value 'some' for '<TIER>': expected false, read-only, low-risk, high-risk or true, found "some"
-
-    For more information, try '--help'.
+    error: invalid value 'some' for '<TIER>'
+      [possible values: false, read-only, low-risk, high-risk, true]
+      hint: --help tells more
     -- exit 64 --
-    "#);
+    ");
     assert_eq!(world.call(&["runs", "reject", run, "--note", "no"]).code, 0);
     insta::assert_snapshot!(world.show(&["runs", "policy", run, "false"]), @r"
     -- stderr --

@@ -231,6 +231,7 @@ fn what_no_layer_sees_is_an_error() {
     -- stderr --
     error: there is no tool "write"
       hint: did you mean write_file?
+      hint: placet tools list names every tool
     -- exit 4 --
     "#);
     insta::assert_snapshot!(world.show(&["policy", "explain", "rm_execute", "{}"]), @r#"
@@ -254,7 +255,7 @@ fn what_no_layer_sees_is_an_error() {
         "rm",
         RM,
     ];
-    insta::assert_snapshot!(world.show(&both), @r"
+    insta::assert_snapshot!(world.show(&both), @"
     -- stderr --
     error: the argument '--run <R>' cannot be used with:
       --agent <NAME>
@@ -263,10 +264,8 @@ fn what_no_layer_sees_is_an_error() {
       --auto-approve-tools <A,B>
       --tools <A,B>
       --deny-tools <A,B>
-
-    Usage: placet policy explain --run <R> <TOOL> <ARGS>
-
-    For more information, try '--help'.
+      hint: usage: placet policy explain --run <R> <TOOL> <ARGS>
+      hint: --help tells more
     -- exit 64 --
     ");
     assert_eq!(

@@ -152,8 +152,7 @@ fn a_reply_is_refused_where_it_fits_nothing() {
     insta::assert_snapshot!(world.show(&["runs", "reply", run, "the", "old"]), @r#"
     -- stderr --
     error: invalid value 'the' for '[CALL]': expected a call id such as c1, found "the"
-
-    For more information, try '--help'.
+      hint: --help tells more
     -- exit 64 --
     "#);
     std::fs::write(world.path("arguments"), r#"{"question": "Which year?"}"#).unwrap();
@@ -312,7 +311,7 @@ fn a_message_enters_where_no_call_is_open() {
     ");
     insta::assert_snapshot!(world.json(&["runs", "prompt", "ffffffffffff", "More."]), @r#"
     -- stderr --
-    {"error":{"code":"not_found","hints":["placet runs list --all"],"message":"no run begins with ffffffffffff"}}
+    {"error":{"code":"not_found","hints":["placet runs list --all names every run"],"message":"no run begins with ffffffffffff"}}
     -- exit 4 --
     "#);
     world.records_hold();

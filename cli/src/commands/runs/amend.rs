@@ -14,7 +14,7 @@ use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::wiring::Wiring;
 
-/// Give a pending call other arguments: a new proposal in its place, gated anew
+/// Give a pending call other arguments: a new proposal, gated anew
 ///
 /// The new call has an id of its own, and an answer to the old one is refused. The run waits on,
 /// unless what stands there now may run unasked and nothing else waits.
