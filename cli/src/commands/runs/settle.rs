@@ -13,7 +13,7 @@ use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::wiring::Wiring;
 
-/// Say what became of an execution that was left in doubt, then drive the run on
+/// Say what became of a call in doubt, then drive the run on
 ///
 /// Either word ends the call: nothing is executed again.
 ///
