@@ -18,7 +18,7 @@ use crate::ui::explained;
 use crate::wire::policy::ExplainedOut;
 use crate::wiring::Wiring;
 
-/// Say what would become of a call: what each layer of the gate says, and which one decides
+/// Tell what the gate would say of a call, layer by layer
 ///
 /// Without --run: as the first call of a run that is started here. The tool looks at what it would
 /// change, and changes nothing. Exit 0 whatever the verdict.
