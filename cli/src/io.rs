@@ -9,6 +9,8 @@ use std::sync::atomic::AtomicBool;
 
 use placet_engine::stop::Stop;
 
+use crate::terminal::{Programs, Screen, Terminal};
+
 /// The outside.
 pub struct Io {
     /// Standard input.
@@ -25,8 +27,12 @@ pub struct Io {
     pub env_not_utf8: BTreeSet<String>,
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
-    /// Whether somebody can be asked: standard input and standard error are terminals.
-    pub is_attended: bool,
+    /// Whether standard error is a terminal.
+    pub stderr_is_terminal: bool,
+    /// Where a person can be asked: a terminal on standard input and standard error.
+    pub terminal: Option<Box<dyn Terminal>>,
+    /// Whether another program has the terminal, so that an interrupt is meant for that one.
+    pub lent: Arc<AtomicBool>,
     /// The user.
     pub uid: u32,
     /// Whether signals are turned into a wish to stop.
@@ -61,15 +67,26 @@ impl Io {
         {
             env.insert(String::from("COLUMNS"), size.ws_col.to_string());
         }
+        let (stdin, stderr) = (std::io::stdin(), std::io::stderr());
+        let programs = Programs::of(|name| env.get(name).map(String::as_str));
+        let lent: Arc<AtomicBool> = Arc::default();
+        // A terminal that says of itself that it can do nothing shows no cards.
+        let able = env.get("TERM").is_none_or(|name| name != "dumb");
+        let terminal = (stdin.is_terminal() && stderr.is_terminal() && able).then(|| {
+            let screen: Box<dyn Terminal> = Box::new(Screen::new(programs, lent.clone()));
+            screen
+        });
         Self {
-            stdin: Box::new(std::io::stdin()),
+            stderr_is_terminal: stderr.is_terminal(),
+            terminal,
+            lent,
+            stdin: Box::new(stdin),
             stdout: Box::new(std::io::stdout()),
-            stderr: Box::new(std::io::stderr()),
+            stderr: Box::new(stderr),
             cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
             env,
             env_not_utf8,
             stdout_is_terminal: std::io::stdout().is_terminal(),
-            is_attended: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             uid: rustix::process::getuid().as_raw(),
             signals: true,
             stop: Stop::default(),

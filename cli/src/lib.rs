@@ -11,6 +11,7 @@ mod home;
 pub mod io;
 mod reading;
 mod tee;
+pub mod terminal;
 mod ui;
 mod wire;
 mod wiring;
@@ -31,7 +32,7 @@ use ui::Printer;
 /// Does what the command line says.
 pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
     let json = args.iter().any(|arg| arg == "--json");
-    let width = Printer::new(io, json, false, false).width();
+    let width = Printer::new(io, json, false, Color::Never).width();
     let parsed = commands::tree(width)
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
@@ -39,12 +40,7 @@ pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
         Ok(cli) => cli,
         Err(error) => return usage(error, json, io),
     };
-    let color = match global.color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => io.stdout_is_terminal && io.var("NO_COLOR").is_none(),
-    };
-    let (json, quiet) = (global.json, global.quiet);
+    let (json, quiet, color) = (global.json, global.quiet, global.color);
     match commands::dispatch(verb, global, Printer::new(io, json, quiet, color)) {
         Ok(ExitStatus::Interrupted) if io.terminated.load(Ordering::Relaxed) => {
             ExitStatus::Terminated
@@ -71,7 +67,7 @@ pub fn reference() -> String {
 fn usage(error: clap::Error, json: bool, io: &mut Io) -> ExitStatus {
     let text = error.render().to_string();
     if error.use_stderr() {
-        let mut printer = Printer::new(io, json, false, false);
+        let mut printer = Printer::new(io, json, false, Color::Never);
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !json {
             printer.warn(text.trim_end());
             return ExitStatus::Usage;
@@ -79,7 +75,7 @@ fn usage(error: clap::Error, json: bool, io: &mut Io) -> ExitStatus {
         printer.error(&CommandError::from(error));
         return ExitStatus::Usage;
     }
-    match Printer::new(io, false, false, false).data(&text) {
+    match Printer::new(io, false, false, Color::Never).data(&text) {
         Ok(()) => ExitStatus::Done,
         Err(_) => ExitStatus::Failed,
     }

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use placet_engine::clock::SystemClock;
 use placet_engine::engine::Engine;
+use placet_engine::heard::Heard;
 use placet_engine::ids::LiveStamps;
 use placet_engine::outfit::LocalOutfit;
 use placet_engine::policy::Gate;
@@ -30,8 +32,8 @@ use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::home::Home;
 use crate::tee::Tee;
+use crate::terminal;
 use crate::ui::{Printer, text};
-use crate::wire::log::EventOut;
 
 /// The format of stores that this release writes.
 const STORE_FORMAT: u32 = 1;
@@ -53,6 +55,25 @@ pub(crate) struct Wiring<'a> {
     runtime: Runtime,
 }
 
+/// What happens while a run is driven, as it comes.
+pub(crate) struct Told {
+    recorded: UnboundedReceiver<Recorded>,
+    heard: UnboundedReceiver<String>,
+}
+
+/// What happens while something is waited for.
+pub(crate) enum Meanwhile {
+    /// A model said something.
+    Heard(String),
+    /// A record was appended.
+    Recorded(Box<Recorded>),
+    /// Time passed.
+    Time,
+}
+
+/// How often time that passes is told.
+const TICK: Duration = Duration::from_millis(100);
+
 /// An open ledger, held by this process until it is dropped.
 pub(crate) struct Open {
     store: Arc<SledStore>,
@@ -60,8 +81,8 @@ pub(crate) struct Open {
     pub(crate) ledger: Ledger,
     /// The engine over it.
     pub(crate) engine: Engine,
-    /// What is appended, where somebody asked to be told.
-    pub(crate) told: Option<UnboundedReceiver<Recorded>>,
+    /// What happens, where somebody asked to be told.
+    pub(crate) told: Option<Told>,
 }
 
 impl Drop for Open {
@@ -103,39 +124,54 @@ impl<'a> Wiring<'a> {
         self.runtime.block_on(work)
     }
 
-    /// Waits for work, and writes what is appended meanwhile, one JSON object a line.
-    pub(crate) fn tell_while<T>(
+    /// Waits for work on an open ledger, and tells what happens meanwhile.
+    pub(crate) fn watch_while<T>(
         &mut self,
-        mut told: UnboundedReceiver<Recorded>,
+        told: &mut Option<Told>,
+        mut tell: impl FnMut(&mut Printer<'_>, Meanwhile) -> Result<(), CommandError>,
         work: impl Future<Output = T>,
     ) -> Result<T, CommandError> {
+        let Some(told) = told else {
+            return Ok(self.block_on(work));
+        };
         let stop = self.printer.io().stop.clone();
         let printer = &mut self.printer;
-        let mut tell = |recorded: &Recorded| {
-            let line = EventOut::facts(recorded);
-            printer.value(&line.map_err(|error| CommandError::new(Kind::Failed, error))?)
-        };
         self.runtime.block_on(async {
             tokio::pin!(work);
+            let mut ticks = tokio::time::interval(TICK);
             let mut failed = None;
             let done = loop {
-                tokio::select! {
+                let happened = tokio::select! {
                     biased;
-                    Some(recorded) = told.recv() => {
-                        if failed.is_none() && let Err(error) = tell(&recorded) {
-                            // Work that is dropped would leave effects without an outcome.
-                            stop.raise();
-                            failed = Some(error);
-                        }
+                    // What was said comes before the record that it is said.
+                    Some(text) = told.heard.recv() => Meanwhile::Heard(text),
+                    Some(recorded) = told.recorded.recv() => {
+                        Meanwhile::Recorded(Box::new(recorded))
                     }
                     done = &mut work => break done,
+                    _ = ticks.tick() => Meanwhile::Time,
+                };
+                if failed.is_none()
+                    && let Err(error) = tell(printer, happened)
+                {
+                    // Work that is dropped would leave effects without an outcome.
+                    stop.raise();
+                    failed = Some(error);
                 }
             };
-            while let (None, Ok(recorded)) = (&failed, told.try_recv()) {
-                failed = tell(&recorded).err();
+            while let (None, Ok(text)) = (&failed, told.heard.try_recv()) {
+                failed = tell(printer, Meanwhile::Heard(text)).err();
+            }
+            while let (None, Ok(recorded)) = (&failed, told.recorded.try_recv()) {
+                failed = tell(printer, Meanwhile::Recorded(Box::new(recorded))).err();
             }
             failed.map_or(Ok(done), Err)
         })
+    }
+
+    /// Whether a person is there to be asked.
+    pub(crate) fn attended(&mut self) -> bool {
+        !self.printer.json() && self.printer.io().terminal.is_some()
     }
 
     /// The person at this end, as the system knows them.
@@ -146,9 +182,14 @@ impl<'a> Wiring<'a> {
 
     /// Whoever calls this verb.
     pub(crate) fn caller(&mut self) -> Result<Caller, CommandError> {
+        self.caller_by(Channel::Cli)
+    }
+
+    /// Whoever came in this way.
+    pub(crate) fn caller_by(&mut self, channel: Channel) -> Result<Caller, CommandError> {
         Ok(Caller::Person {
             principal: self.principal()?,
-            channel: Channel::Cli,
+            channel,
             assurance: Assurance::SameUser,
         })
     }
@@ -158,12 +199,14 @@ impl<'a> Wiring<'a> {
         if self.home.is_free() {
             self.create()?;
         }
+        let tell = tell || self.printer.shows_progress();
         self.open_telling(tell)
     }
 
     /// Opens the ledger that is there.
     pub(crate) fn open(&mut self) -> Result<Open, CommandError> {
-        self.open_telling(false)
+        let tell = self.printer.shows_progress();
+        self.open_telling(tell)
     }
 
     fn open_telling(&mut self, tell: bool) -> Result<Open, CommandError> {
@@ -193,11 +236,21 @@ impl<'a> Wiring<'a> {
         let stop = self.printer.io().stop.clone();
         let host = self.home.host()?;
         let engine = Engine::new(ledger.clone(), Arc::new(outfit), clock, host, stop);
+        let (listener, heard) = unbounded_channel();
+        let engine = if self.printer.shows_progress() {
+            engine.heard_by(Heard::by(listener))
+        } else {
+            engine
+        };
+        let told = tell.then_some(Told {
+            recorded: receiver,
+            heard,
+        });
         Ok(Open {
             store,
             ledger,
             engine,
-            told: tell.then_some(receiver),
+            told,
         })
     }
 
@@ -334,8 +387,9 @@ impl<'a> Wiring<'a> {
         }
         let (stop, terminated) = (io.stop.clone(), io.terminated.clone());
         // They are listened for from now on, not from when the task is first run.
+        let lent = io.lent.clone();
         let entered = self.runtime.enter();
-        let mut signals = Signals::new();
+        let mut signals = Signals::new(lent);
         drop(entered);
         self.runtime.spawn(async move {
             if signals.next().await == ExitStatus::Terminated {
@@ -345,6 +399,7 @@ impl<'a> Wiring<'a> {
             // Whoever asks twice does not want to wait for a tool that hangs: the record knows
             // what had started.
             let status = signals.next().await;
+            terminal::restore();
             std::process::exit(status.code().into());
         });
     }
@@ -354,21 +409,29 @@ impl<'a> Wiring<'a> {
 struct Signals {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
+    /// Whether another program has the terminal, for which Ctrl-C is meant then.
+    lent: Arc<AtomicBool>,
 }
 
 impl Signals {
-    fn new() -> Self {
+    fn new(lent: Arc<AtomicBool>) -> Self {
         Self {
             interrupt: signal(SignalKind::interrupt()).ok(),
             terminate: signal(SignalKind::terminate()).ok(),
+            lent,
         }
     }
 
     /// How a process ends that the next one asks to end.
     async fn next(&mut self) -> ExitStatus {
-        tokio::select! {
-            () = heard(self.interrupt.as_mut()) => ExitStatus::Interrupted,
-            () = heard(self.terminate.as_mut()) => ExitStatus::Terminated,
+        loop {
+            let asked = tokio::select! {
+                () = heard(self.interrupt.as_mut()) => ExitStatus::Interrupted,
+                () = heard(self.terminate.as_mut()) => ExitStatus::Terminated,
+            };
+            if asked == ExitStatus::Terminated || !self.lent.load(Ordering::SeqCst) {
+                return asked;
+            }
         }
     }
 }

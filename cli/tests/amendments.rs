@@ -45,11 +45,11 @@ fn an_amended_call_is_another_one_that_waits_in_its_place() {
       quorum         0 of 1 approvals
       in place of    c2, to which a person gave these arguments
       what would run
+        path "notes.txt"
         content
         | milk
         | tea
         |
-        path "notes.txt"
       message
         | Write notes.txt: 1 line added.
       diff

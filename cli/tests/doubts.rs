@@ -98,10 +98,10 @@ fn a_call_in_doubt_is_shown_with_what_settles_it() {
       tier           high-risk, asked by policy:false
       containment    in-process
       what would run
+        path "b.txt"
         content
         | b
         |
-        path "b.txt"
       message
         | Create b.txt: 1 line.
       diff

@@ -129,11 +129,11 @@ fn shows_a_run_that_waits() {
       expires        <time> (in 23 h)
       quorum         0 of 1 approvals
       what would run
+        path "notes.txt"
         content
         | milk
         | eggs
         |
-        path "notes.txt"
       message
         | Write notes.txt: 1 line added.
       diff
@@ -439,11 +439,11 @@ fn shows_what_waits_in_every_run() {
       expires        <time> (in 23 h)
       quorum         0 of 1 approvals
       what would run
+        path "notes.txt"
         content
         | milk
         | eggs
         |
-        path "notes.txt"
       message
         | Write notes.txt: 1 line added.
       diff
@@ -484,11 +484,11 @@ fn shows_what_waits_in_every_run() {
       expires        <time> (in 23 h)
       quorum         0 of 1 approvals
       what would run
+        path "notes.txt"
         content
         | milk
         | eggs
         |
-        path "notes.txt"
       message
         | Write notes.txt: 1 line added.
       diff

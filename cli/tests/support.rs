@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use placet::io::Io;
+use placet::terminal::Terminal;
 use placet_engine::clock::SystemClock;
 use placet_engine::ids::LiveStamps;
 use placet_engine::policy::Gate;
@@ -138,6 +139,11 @@ impl World {
 
     /// Calls the command line as the binary does.
     pub(crate) fn call(&self, args: &[&str]) -> Output {
+        self.call_at(args, None)
+    }
+
+    /// The same at the terminal of a person.
+    pub(crate) fn call_at(&self, args: &[&str], terminal: Option<Box<dyn Terminal>>) -> Output {
         let (stdout, stderr) = (Buffer::default(), Buffer::default());
         let at = |name: &str| self.path(name).to_str().unwrap().to_owned();
         let env = [
@@ -155,7 +161,9 @@ impl World {
             env,
             env_not_utf8: self.env_not_utf8.clone(),
             stdout_is_terminal: self.terminal,
-            is_attended: false,
+            stderr_is_terminal: self.terminal,
+            terminal,
+            lent: Arc::default(),
             uid: self.uid,
             signals: false,
             stop: placet_engine::stop::Stop::default(),

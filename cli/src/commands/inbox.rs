@@ -6,6 +6,7 @@ use clap::Args;
 use placet_ledger::id::RunId;
 use placet_ledger::view::{Card, RunList, inbox, inbox_needs};
 
+use crate::commands::attend;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::reading::{self, Reading};
@@ -15,12 +16,17 @@ use crate::wiring::Wiring;
 
 /// Show every pending call of every run, the oldest first
 ///
+/// At a terminal the cards are walked one by one and answered.
+///
 /// Example: placet inbox
 #[derive(Debug, Args)]
 pub(crate) struct InboxArgs {}
 
-/// Shows what waits for people.
+/// Shows what waits for people, and asks the one at the terminal.
 pub(crate) fn run(_args: &InboxArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+    if wiring.attended() && wiring.printer.data_is_shown() {
+        return walked(wiring);
+    }
     let reading = Reading::open(wiring)?;
     let runs = wiring.block_on(reading.runs())?;
     let mut contents = BTreeMap::new();
@@ -42,6 +48,12 @@ pub(crate) fn run(_args: &InboxArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
     }
     wiring.printer.data(&page(&cards, &runs, &look))?;
     Ok(ExitStatus::Done)
+}
+
+/// Walks every card with the person at the terminal, and drives on the runs that got answers.
+fn walked(wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
+    let mut open = wiring.open()?;
+    attend::inbox(wiring, &mut open)
 }
 
 /// The cards, and after the last one of a run how to answer them all.

@@ -1,5 +1,6 @@
 //! The verbs: a file a verb, a folder a noun. A verb parses, calls one facade, prints.
 
+pub(crate) mod attend;
 pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod docs;

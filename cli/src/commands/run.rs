@@ -15,7 +15,7 @@ use placet_ledger::id::{Name, RunId};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 
 use crate::args::{count, duration_ms, expiry_ms};
-use crate::commands::runs::{drive, report};
+use crate::commands::attend::{self, Drive};
 use crate::commands::start::GateArgs;
 use crate::commands::words;
 use crate::error::{CommandError, Kind};
@@ -55,7 +55,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     events: bool,
 
-    /// Whether somebody at the terminal is asked; this release asks nobody there
+    /// Whether somebody at the terminal is asked
     #[arg(long, value_enum, default_value_t = Attend::Auto, value_name = "WHEN")]
     attend: Attend,
 }
@@ -102,12 +102,12 @@ impl Caps {
     }
 }
 
-/// Who is there to be asked.
-pub(crate) const fn attendance(park: bool, attend: Attend) -> Attendance {
-    match (park, attend) {
-        (true, _) => Attendance::Park,
-        // Nobody is asked at a terminal yet, so that both words come to the same.
-        (false, Attend::Auto | Attend::Never) => Attendance::Nobody,
+/// Who is there to be asked; `person` is whether one sits at the terminal.
+pub(crate) const fn attendance(park: bool, attend: Attend, person: bool) -> Attendance {
+    match (attend, person, park) {
+        (Attend::Auto, true, _) => Attendance::Person,
+        (Attend::Auto | Attend::Never, _, true) => Attendance::Park,
+        (Attend::Auto | Attend::Never, _, false) => Attendance::Nobody,
     }
 }
 
@@ -115,6 +115,7 @@ pub(crate) const fn attendance(park: bool, attend: Attend) -> Attendance {
 pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let events = args.events;
     let new = new_run(args, wiring)?;
+    let attendance = new.attendance;
     let caller = wiring.caller()?;
     // Before a ledger is made for it.
     let outfit = wiring.outfit()?;
@@ -129,14 +130,12 @@ pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, 
     let mut open = wiring.open_or_create(events)?;
     let run = wiring.block_on(open.engine.start(&caller, new))?;
     wiring.printer.note(&format!("run {run}"));
-    let Some(told) = open.told.take() else {
-        return drive(wiring, &open, run, SegmentReason::Start, None);
+    let how = Drive {
+        reason: SegmentReason::Start,
+        attendance: Some(attendance),
+        events,
     };
-    let stopped = wiring.tell_while(told, open.engine.drive(run, SegmentReason::Start, None))?;
-    if wiring.printer.json() {
-        report(wiring, &open, run)?;
-    }
-    Ok(stopped?.into())
+    attend::drive(wiring, &mut open, run, how)
 }
 
 fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandError> {
@@ -154,8 +153,9 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
     let (model, config) = model(spec, &base)?;
     let mut limits = args.caps.limits();
     limits.iterations = limits.iterations.or(Some(ITERATIONS_DEFAULT));
-    let attendance = attendance(args.park, args.attend);
-    if args.attend == Attend::Auto && !args.park && gated.policy == ApprovalPolicy::False {
+    let attendance = attendance(args.park, args.attend, wiring.attended());
+    let nobody = attendance == Attendance::Nobody;
+    if args.attend == Attend::Auto && nobody && gated.policy == ApprovalPolicy::False {
         wiring
             .printer
             .note("nobody is asked: calls that need an approval are declined (--park waits)");

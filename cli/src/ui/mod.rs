@@ -2,9 +2,12 @@
 
 pub(crate) mod card;
 pub(crate) mod csv;
+pub(crate) mod dialog;
 pub(crate) mod explained;
+pub(crate) mod progress;
 pub(crate) mod report;
 pub(crate) mod run_page;
+pub(crate) mod stream;
 pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod timeline;
@@ -13,14 +16,15 @@ use std::io::Write;
 
 use serde::Serialize;
 
+use crate::args::Color;
 use crate::error::CommandError;
 use crate::io::Io;
 
 /// Columns where nothing tells how many there are.
 pub(crate) const WIDTH_DEFAULT: usize = 80;
 
-/// Fewer columns leave no room beside the margin.
-const WIDTH_MIN: usize = 40;
+/// Fewer columns leave no room beside the margin for the shortest row of a text.
+const WIDTH_MIN: usize = 27;
 
 /// More columns are not read with ease.
 const WIDTH_MAX: usize = 160;
@@ -39,13 +43,13 @@ pub(crate) struct Printer<'a> {
     io: &'a mut Io,
     json: bool,
     quiet: bool,
-    color: bool,
+    color: Color,
     reader: Reader,
 }
 
 impl<'a> Printer<'a> {
     /// A printer.
-    pub(crate) fn new(io: &'a mut Io, json: bool, quiet: bool, color: bool) -> Self {
+    pub(crate) fn new(io: &'a mut Io, json: bool, quiet: bool, color: Color) -> Self {
         Self {
             io,
             json,
@@ -67,13 +71,45 @@ impl<'a> Printer<'a> {
 
     /// Whether colour is wanted on standard output.
     pub(crate) fn color(&self) -> bool {
-        self.color
+        self.colors(self.io.stdout_is_terminal)
+    }
+
+    /// Whether colour is wanted on standard error.
+    pub(crate) fn color_beside(&self) -> bool {
+        self.colors(self.io.stderr_is_terminal)
+    }
+
+    fn colors(&self, is_terminal: bool) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => is_terminal && self.io.var("NO_COLOR").is_none(),
+        }
+    }
+
+    /// Whether standard output is a terminal, so that whoever types reads it too.
+    pub(crate) fn data_is_shown(&self) -> bool {
+        self.io.stdout_is_terminal
+    }
+
+    /// Whether standard error shows what goes on.
+    pub(crate) fn shows_progress(&self) -> bool {
+        self.io.stderr_is_terminal && !self.quiet && !self.json
     }
 
     /// Columns of the screen: as the environment tells, or the width that every screen has.
     pub(crate) fn width(&self) -> usize {
         let columns = self.io.var("COLUMNS").and_then(|text| text.parse().ok());
         columns.unwrap_or(WIDTH_DEFAULT).clamp(WIDTH_MIN, WIDTH_MAX)
+    }
+
+    /// Columns of standard error where it shows what goes on and is wide enough to: text of
+    /// others that the terminal breaks itself would have no margin.
+    pub(crate) fn columns_beside(&self) -> Option<usize> {
+        let screen = self.io.terminal.as_ref();
+        let columns = screen.map_or_else(|| self.width(), |screen| screen.size().columns);
+        let shows = self.shows_progress() && columns >= WIDTH_MIN;
+        shows.then_some(columns.min(WIDTH_MAX))
     }
 
     /// The outside.
@@ -141,6 +177,13 @@ impl<'a> Printer<'a> {
         for hint in &error.hints {
             self.say(&format!("  hint: {hint}"));
         }
+    }
+
+    /// Text for standard error that was neutralised before, with no line end of ours.
+    pub(crate) fn beside(&mut self, text: &str) {
+        let written = self.io.stderr.write_all(text.as_bytes());
+        // Nobody is left to be told that standard error is gone.
+        drop(written.and_then(|()| self.io.stderr.flush()));
     }
 
     fn say(&mut self, text: &str) {

@@ -79,7 +79,7 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
         line(out, "workspace", &text::quoted(workspace, Letters::Marked));
     }
     line(out, "started", &time(facts.started_at));
-    line(out, "budget left", &budget(facts));
+    line(out, "budget left", &budget(&facts.limits, &facts.left));
     for (name, shown) in [("prompt", &facts.prompt), ("last text", &facts.text)] {
         if let Some(shown) = shown {
             words(out, name, shown, look);
@@ -131,8 +131,8 @@ pub(super) fn words(out: &mut String, name: &str, shown: &str, look: &Look) {
     }
 }
 
-fn budget(facts: &ShownFacts) -> String {
-    let (limits, left) = (&facts.limits, &facts.left);
+/// What is left of each cap.
+pub(crate) fn budget(limits: &LimitsOut, left: &LimitsOut) -> String {
     let of = |left: Option<u64>, limit: Option<u64>, what: &str| {
         Some(format!("{} of {} {what}", left?, limit?))
     };

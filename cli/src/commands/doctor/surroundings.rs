@@ -59,7 +59,7 @@ fn workspace_file(found: &mut Checkup, io: &Io) {
 
 /// Whether somebody can be asked here, and how the screen is used.
 fn terminal(found: &mut Checkup, io: &Io) {
-    let asked = if io.is_attended {
+    let asked = if io.terminal.is_some() {
         "input and errors are a terminal"
     } else {
         "input or errors are no terminal: nobody is asked"

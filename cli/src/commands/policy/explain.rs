@@ -91,7 +91,7 @@ fn of_new_run(
         scope: scope(args.gated.tools.as_deref(), &gated.denied)?,
         allowlist: allowed.collect(),
         policy: gated.policy,
-        attendance: attendance(args.park, args.attend),
+        attendance: attendance(args.park, args.attend, wiring.attended()),
     };
     let explained = explain(&registry, &setup, &args.tool, arguments.as_bytes());
     Ok(wiring.block_on(explained))

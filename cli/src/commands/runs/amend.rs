@@ -40,7 +40,7 @@ pub(crate) struct AmendArgs {
 pub(crate) fn run(args: &AmendArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let most = content_bytes_max();
     let given = words::bytes(&args.args, "the arguments", most, wiring)?;
-    let open = wiring.open()?;
+    let mut open = wiring.open()?;
     let run = find(wiring, &open, &args.run)?;
     let amend =
         async |(), caller: &_| Ok(open.engine.amend(run, caller, args.call, &given).await?);
@@ -53,5 +53,5 @@ pub(crate) fn run(args: &AmendArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
         return Ok(ExitStatus::Parked);
     }
     let next = args.onward.next();
-    said::go_on(wiring, &open, run, SegmentReason::Answered, next)
+    said::go_on(wiring, &mut open, run, SegmentReason::Answered, next)
 }

@@ -68,13 +68,13 @@ struct AnswerLine {
 /// Answers pending calls from a file.
 pub(crate) fn run(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let file = read(args, wiring)?;
-    let open = wiring.open()?;
+    let mut open = wiring.open()?;
     let run = find(wiring, &open, &args.run)?;
     let next = Next {
         resume: !args.no_resume,
         attend: args.attend,
     };
-    verdicts::answer(wiring, &open, run, |state| cover(state, &file), next)
+    verdicts::answer(wiring, &mut open, run, |state| cover(state, &file), next)
 }
 
 fn read(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<AnswerFile, CommandError> {

@@ -49,7 +49,7 @@ pub(crate) struct ApproveArgs {
 
 /// Approves pending calls.
 pub(crate) fn run(args: &ApproveArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let open = wiring.open()?;
+    let mut open = wiring.open()?;
     let run = find(wiring, &open, &args.run)?;
     let verdicts = Verdicts {
         approve: args.calls.clone(),
@@ -63,5 +63,5 @@ pub(crate) fn run(args: &ApproveArgs, wiring: &mut Wiring<'_>) -> Result<ExitSta
         attend: args.attend,
     };
     let cover = |state: &_| verdicts::cover(state, &verdicts);
-    verdicts::answer(wiring, &open, run, cover, next)
+    verdicts::answer(wiring, &mut open, run, cover, next)
 }

@@ -21,9 +21,9 @@ mod watch;
 use clap::Subcommand;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::RunId;
-use placet_ledger::policy::Attendance;
 use placet_ledger::store::pages::run_list;
 
+use crate::commands::attend::{self, Drive};
 use crate::commands::run::Attend;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
@@ -94,21 +94,18 @@ pub(crate) fn prefix(wiring: &Wiring<'_>, open: &Open, run: RunId) -> Result<Str
 /// Drives a run on and says what came of it.
 pub(crate) fn drive(
     wiring: &mut Wiring<'_>,
-    open: &Open,
+    open: &mut Open,
     run: RunId,
     reason: SegmentReason,
     attend: Option<Attend>,
 ) -> Result<ExitStatus, CommandError> {
     let recorded = wiring.block_on(open.ledger.look(run, |state, _| state.attendance()))?;
-    let attendance = match (attend, recorded) {
-        (None, _) => None,
-        // Nobody is asked at a terminal yet, so that both words come to the same.
-        (Some(Attend::Auto | Attend::Never), Attendance::Person) => Some(Attendance::Nobody),
-        (Some(Attend::Auto | Attend::Never), kept) => Some(kept),
+    let how = Drive {
+        reason,
+        attendance: attend::attendance(wiring, attend, recorded),
+        events: false,
     };
-    let stopped = wiring.block_on(open.engine.drive(run, reason, attendance))?;
-    report(wiring, open, run)?;
-    Ok(stopped.into())
+    attend::drive(wiring, open, run, how)
 }
 
 /// Says where a run stands.

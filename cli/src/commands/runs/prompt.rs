@@ -31,7 +31,7 @@ pub(crate) struct PromptArgs {
 /// Adds a message.
 pub(crate) fn run(args: PromptArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let text = words::text(args.text, "the message", wiring)?;
-    let open = wiring.open()?;
+    let mut open = wiring.open()?;
     let run = find(wiring, &open, &args.run)?;
     said::record(
         wiring,
@@ -41,7 +41,7 @@ pub(crate) fn run(args: PromptArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
         async |(), caller| open.engine.prompt(run, caller, text).await.map_err(refused),
     )?;
     let next = args.onward.next();
-    said::go_on(wiring, &open, run, SegmentReason::Resumed, next)
+    said::go_on(wiring, &mut open, run, SegmentReason::Resumed, next)
 }
 
 /// A run that has ended takes no more messages; another one does.

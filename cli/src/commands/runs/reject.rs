@@ -49,7 +49,7 @@ pub(crate) struct RejectArgs {
 
 /// Turns down pending calls.
 pub(crate) fn run(args: &RejectArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let open = wiring.open()?;
+    let mut open = wiring.open()?;
     let run = find(wiring, &open, &args.run)?;
     let verdicts = Verdicts {
         approve: args.approve.clone(),
@@ -63,5 +63,5 @@ pub(crate) fn run(args: &RejectArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
         attend: args.attend,
     };
     let cover = |state: &_| verdicts::cover(state, &verdicts);
-    verdicts::answer(wiring, &open, run, cover, next)
+    verdicts::answer(wiring, &mut open, run, cover, next)
 }

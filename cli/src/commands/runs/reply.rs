@@ -42,7 +42,7 @@ pub(crate) struct ReplyArgs {
 /// Replies to a question.
 pub(crate) fn run(args: ReplyArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let text = words::text(args.text, "the reply", wiring)?;
-    let open = wiring.open()?;
+    let mut open = wiring.open()?;
     let run = find(wiring, &open, &args.run)?;
     let (call, request) = (args.call, args.request);
     let meant = |state: &RunState| question(state, call, request);
@@ -50,7 +50,7 @@ pub(crate) fn run(args: ReplyArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
         Ok(open.engine.reply(run, caller, asked, text).await?)
     })?;
     let next = args.onward.next();
-    said::go_on(wiring, &open, run, SegmentReason::Answered, next)
+    said::go_on(wiring, &mut open, run, SegmentReason::Answered, next)
 }
 
 /// The question that is meant, and its digest as it was displayed.

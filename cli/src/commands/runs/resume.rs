@@ -38,7 +38,7 @@ pub(crate) struct ResumeArgs {
 
 /// Goes on with a run.
 pub(crate) fn run(args: ResumeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let open = wiring.open()?;
+    let mut open = wiring.open()?;
     let run = find(wiring, &open, &args.run)?;
     let caller = wiring.caller()?;
     let narrowing = Narrowing {
@@ -47,5 +47,5 @@ pub(crate) fn run(args: ResumeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
         denied: args.deny_tools,
     };
     wiring.block_on(open.engine.narrow(run, &caller, narrowing))?;
-    drive(wiring, &open, run, SegmentReason::Resumed, args.attend)
+    drive(wiring, &mut open, run, SegmentReason::Resumed, args.attend)
 }

@@ -59,7 +59,7 @@ pub(super) fn record<M, T>(
 /// Goes on with a run about which something was recorded.
 pub(super) fn go_on(
     wiring: &mut Wiring<'_>,
-    open: &Open,
+    open: &mut Open,
     run: RunId,
     reason: SegmentReason,
     next: Next,

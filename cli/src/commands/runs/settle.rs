@@ -62,7 +62,7 @@ impl From<Became> for Settlement {
 
 /// Settles a doubt.
 pub(crate) fn run(args: SettleArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let open = wiring.open()?;
+    let mut open = wiring.open()?;
     let run = find(wiring, &open, &args.run)?;
     let (call, request, verdict) = (args.call, args.request, args.r#as.into());
     let meant = |state: &RunState| doubt(state, call, request);
@@ -74,7 +74,7 @@ pub(crate) fn run(args: SettleArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
             .await?)
     })?;
     let next = args.onward.next();
-    said::go_on(wiring, &open, run, SegmentReason::Answered, next)
+    said::go_on(wiring, &mut open, run, SegmentReason::Answered, next)
 }
 
 /// The doubt that is meant, and its digest as it was displayed.

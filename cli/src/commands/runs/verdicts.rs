@@ -10,6 +10,7 @@ use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{AnswerId, CallId, RunId};
 use placet_ledger::run::{Rejection, RunState};
 
+use crate::commands::attend;
 use crate::commands::run::Attend;
 use crate::commands::runs::said;
 use crate::error::{CommandError, Kind};
@@ -41,11 +42,14 @@ pub(crate) struct Next {
 /// What makes no set changes nothing and is told in the journal.
 pub(crate) fn answer(
     wiring: &mut Wiring<'_>,
-    open: &Open,
+    open: &mut Open,
     run: RunId,
     cover: impl FnOnce(&RunState) -> Result<AnswerSet, CommandError>,
     next: Next,
 ) -> Result<ExitStatus, CommandError> {
+    if wiring.attended() {
+        attend::show_cards(wiring, open, run)?;
+    }
     said::record(wiring, open, run, cover, async |set, caller| {
         Ok(open.engine.answer(run, caller, set).await?)
     })?;

@@ -2,9 +2,12 @@
 //!
 //! All text on it is the recorded proposal's and passes `text`. A card never shortens anything.
 
+pub(crate) mod screen;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
+mod words;
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use placet_ledger::containment::Containment;
@@ -13,12 +16,18 @@ use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, CardKind};
 use serde_json::Value;
 
-use super::text::{self, Letters, Margin, Paint};
+use super::text::rows::{self, Paint, Row};
+use super::text::{self, Letters, Margin};
 use super::timeline::time;
 
 /// Arguments that hold text for people or files; every other one may name something, so that
 /// letters that look like ASCII are marked in it.
-const TEXT_ARGUMENTS: &[&str] = &["content", "message", "new_text", "old_text", "text"];
+const TEXT_ARGUMENTS: &[&str] = &[
+    "content", "message", "new_text", "old_text", "options", "question", "text",
+];
+
+/// The part that shows what a call changes.
+const DIFF: &str = "diff";
 
 /// Columns before the margin of a block on a card.
 const INDENT: usize = 4;
@@ -64,47 +73,22 @@ impl Look {
 
 /// One card; `prefix` is how its run is named.
 pub(crate) fn card(card: &Card, prefix: &str, look: &Look) -> String {
-    let asks = match card.kind {
-        CardKind::Approval => "may it run?",
-        CardKind::Question => "the agent asks",
-        CardKind::InDoubt => "in doubt: it was started, and nobody knows whether it took effect",
-    };
-    let title = format!("{} {} of run {prefix}: {asks}", card.call, card.tool);
-    let mut out = look.title(&title);
+    let mut out = look.title(&title(card, prefix));
     out.push('\n');
-    facts(&mut out, card, look);
-    warnings(&mut out, card, look);
-    let asks = card.kind == CardKind::Question;
-    if !asks {
-        would_run(&mut out, card, look);
+    for (name, value) in facts(card, look).into_iter().chain(warnings(card)) {
+        line(&mut out, name, &value);
     }
-    if let Some(message) = &card.message {
-        let (name, letters) = if asks {
-            ("question", Letters::Kept)
-        } else {
-            ("message", Letters::Marked)
-        };
-        line(&mut out, name, "");
-        text::block(&mut out, message, look.margin(letters));
-    }
-    if let Some(preview) = &card.preview {
-        line(&mut out, "diff", "");
-        diff(&mut out, preview, look);
+    for part in parts(card, look, usize::MAX) {
+        line(&mut out, part.name, &part.beside);
+        for row in part.rows {
+            out.push_str(&row.shown);
+            out.push('\n');
+        }
     }
     if let Some(request) = &card.request {
         line(&mut out, "request", &request.to_string());
     }
     out
-}
-
-fn would_run(out: &mut String, card: &Card, look: &Look) {
-    match &card.arguments {
-        Some(shown) => arguments(out, "what would run", shown, look),
-        None => line(out, "what would run", "cannot be read"),
-    }
-    if let Some(given) = &card.arguments_given {
-        arguments(out, "arguments as given", given, look);
-    }
 }
 
 /// The command lines by which a person says what the card asks, where no approval answers it.
@@ -122,6 +106,78 @@ pub(crate) fn words(card: &Card, prefix: &str, look: &Look) -> String {
         ),
         CardKind::Approval | CardKind::Question => String::new(),
     }
+}
+
+/// What a card asks, in a line.
+fn title(card: &Card, prefix: &str) -> String {
+    let asks = match card.kind {
+        CardKind::Approval => "may it run?",
+        CardKind::Question => "the agent asks",
+        CardKind::InDoubt => "in doubt: it was started, and nobody knows whether it took effect",
+    };
+    format!("{} {} of run {prefix}: {asks}", card.call, card.tool)
+}
+
+/// A part of a card that holds text of others.
+struct Part {
+    name: &'static str,
+    /// What stands beside its name.
+    beside: String,
+    rows: Vec<Row>,
+}
+
+impl Part {
+    fn of(name: &'static str, rows: Vec<Row>) -> Self {
+        Self {
+            name,
+            beside: String::new(),
+            rows,
+        }
+    }
+}
+
+/// The parts of a card, of each at most so many rows and one that stands for the rest.
+fn parts(card: &Card, look: &Look, most: usize) -> Vec<Part> {
+    let block = |text: &str, letters| block(text, letters, look, most);
+    let mut parts = Vec::new();
+    for denied in &card.denied_before {
+        let note = denied.note.as_ref();
+        parts.push(Part {
+            name: "denied before",
+            beside: format!("{} on the same target", denied.call),
+            rows: note.map_or_else(Vec::new, |note| block(note, Letters::Kept)),
+        });
+    }
+    if let (CardKind::Question, Some(message)) = (card.kind, &card.message) {
+        // All of its arguments, as a person reads them.
+        parts.push(Part::of("question", block(message, Letters::Kept)));
+        return parts;
+    }
+    let runs = "what would run";
+    parts.push(match &card.arguments {
+        Some(value) => Part::of(runs, arguments(value, look, most)),
+        None => Part {
+            name: runs,
+            beside: String::from("cannot be read"),
+            rows: Vec::new(),
+        },
+    });
+    let given = card.arguments_given.as_ref();
+    parts.extend(given.map(|value| Part::of("arguments as given", arguments(value, look, most))));
+    let message = card.message.as_ref();
+    parts.extend(message.map(|text| Part::of("message", block(text, Letters::Marked))));
+    let preview = card.preview.as_ref();
+    parts.extend(preview.map(|text| Part::of(DIFF, diff(text, look, most))));
+    parts
+}
+
+fn block(text: &str, letters: Letters, look: &Look, most: usize) -> Vec<Row> {
+    let paint = Paint {
+        letters,
+        color: None,
+        strong: &[],
+    };
+    rows::rows(text, look.margin(letters), most, |_| paint)
 }
 
 /// The command lines that answer all that is pending in a run, which are `calls`.
@@ -164,16 +220,17 @@ fn line(out: &mut String, name: &str, value: &str) {
     out.push('\n');
 }
 
-fn facts(out: &mut String, card: &Card, look: &Look) {
+fn facts(card: &Card, look: &Look) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
     if let Some(tier) = card.tier {
         let rule = card.rule.as_ref().map(|rule| text::marked(rule.as_str()));
         let rule = rule
             .map(|rule| format!(", asked by {rule}"))
             .unwrap_or_default();
-        line(out, "tier", &format!("{tier}{rule}"));
+        facts.push(("tier", format!("{tier}{rule}")));
     }
     if card.kind != CardKind::Question {
-        line(out, "containment", containment(card.containment));
+        facts.push(("containment", containment(card.containment).to_owned()));
     }
     let asks = card.kind != CardKind::InDoubt;
     if let Some(expires) = card.expires_at.filter(|_| asks) {
@@ -182,36 +239,32 @@ fn facts(out: &mut String, card: &Card, look: &Look) {
         } else {
             format!("in {}", span(expires.ms_since(look.now)))
         };
-        line(out, "expires", &format!("{} ({left})", time(expires)));
+        facts.push(("expires", format!("{} ({left})", time(expires))));
     }
     if let Some(quorum) = card.quorum.filter(|_| asks) {
         let value = format!("{} of {} approvals", quorum.have, quorum.need);
-        line(out, "quorum", &value);
+        facts.push(("quorum", value));
     }
+    facts
 }
 
-fn warnings(out: &mut String, card: &Card, look: &Look) {
+fn warnings(card: &Card) -> Vec<(&'static str, String)> {
+    let mut warnings = Vec::new();
     if let Some(old) = card.supersedes {
         let value = format!("{old}, to which a person gave these arguments");
-        line(out, "in place of", &value);
+        warnings.push(("in place of", value));
+    }
+    if card.kind == CardKind::Question {
+        let value = "the agent asks, not placet, which never asks for passwords or secrets here";
+        warnings.push(("who asks", value.to_owned()));
     }
     if let Some(earlier) = card.depends_on {
         let value = format!("{earlier} is about the same place: once it ran, this one is stale");
-        line(out, "depends on", &value);
+        warnings.push(("depends on", value));
     }
     if let Some(earlier) = card.amended_before {
         let value = format!("{earlier} asked for the same, and a person changed it");
-        line(out, "changed before", &value);
-    }
-    for denied in &card.denied_before {
-        line(
-            out,
-            "denied before",
-            &format!("{} on the same target", denied.call),
-        );
-        if let Some(note) = &denied.note {
-            text::block(out, note, look.margin(Letters::Kept));
-        }
+        warnings.push(("changed before", value));
     }
     if !card.unreadable.is_empty() {
         let parts: Vec<_> = card
@@ -220,8 +273,9 @@ fn warnings(out: &mut String, card: &Card, look: &Look) {
             .map(|part| text::marked(part))
             .collect();
         let value = format!("{}: do not approve what you cannot see", parts.join(", "));
-        line(out, "unreadable", &value);
+        warnings.push(("unreadable", value));
     }
+    warnings
 }
 
 const fn containment(containment: Containment) -> &'static str {
@@ -233,48 +287,63 @@ const fn containment(containment: Containment) -> &'static str {
     }
 }
 
-fn arguments(out: &mut String, name: &str, value: &Value, look: &Look) {
-    line(out, name, "");
+fn arguments(value: &Value, look: &Look, most: usize) -> Vec<Row> {
     match value {
-        Value::Object(fields) if fields.is_empty() => out.push_str("    (no arguments)\n"),
+        Value::Object(fields) if fields.is_empty() => vec![Row {
+            shown: String::from("    (no arguments)"),
+            first: true,
+            lines: 1,
+            bytes: 0,
+        }],
         Value::Object(fields) => {
-            for (name, value) in fields {
-                argument(out, name, value, look);
-            }
+            let rows = fields
+                .iter()
+                .map(|(name, value)| argument(name, value, look, most));
+            let mut rows: Vec<Vec<Row>> = rows.collect();
+            // What fits beside its name says what it is about: it is never below a long text.
+            rows.sort_by_key(|rows| rows.len() > 1);
+            rows.into_iter().flatten().collect()
         }
-        other => {
-            let json = other.to_string();
-            text::block(out, &json, look.margin(Letters::Marked));
-        }
+        other => block(&other.to_string(), Letters::Marked, look, most),
     }
 }
 
-fn argument(out: &mut String, name: &str, value: &Value, look: &Look) {
+fn argument(name: &str, value: &Value, look: &Look, most: usize) -> Vec<Row> {
     let letters = if TEXT_ARGUMENTS.contains(&name) {
         Letters::Kept
     } else {
         Letters::Marked
     };
-    let shown = match value {
-        Value::String(text) if text.contains('\n') => None,
-        Value::String(text) => Some(text::quoted(text, letters)),
-        other => Some(text::marked(&other.to_string())),
+    let text = match value {
+        Value::String(text) => Cow::Borrowed(text.as_str()),
+        other => Cow::Owned(other.to_string()),
     };
-    let name = argument_name(name);
-    let room = look.width.saturating_sub(name.len().saturating_add(8));
-    match (shown.filter(|shown| shown.len() <= room), value) {
-        (Some(shown), _) => {
-            let _ignored = writeln!(out, "    {name} {shown}");
-        }
-        (None, Value::String(text)) => {
-            let _ignored = writeln!(out, "    {name}");
-            text::block(out, text, look.margin(letters));
-        }
-        (None, other) => {
-            let _ignored = writeln!(out, "    {name}");
-            text::block(out, &other.to_string(), look.margin(letters));
-        }
+    let shown_name = argument_name(name);
+    let room = look.width.saturating_sub(INDENT.saturating_add(4));
+    let beside = room.saturating_sub(shown_name.len());
+    // What is shown of a text is never shorter than the text.
+    let shown = (text.len() <= beside && !text.contains('\n')).then(|| match value {
+        Value::String(text) => text::quoted(text, letters),
+        _ => text::marked(&text),
+    });
+    let row = |shown: String, bytes| Row {
+        shown,
+        first: true,
+        lines: 1,
+        bytes,
+    };
+    if let Some(shown) = shown.filter(|shown| shown.len() <= beside) {
+        let bytes = name.len().saturating_add(text.len());
+        return vec![row(format!("    {shown_name} {shown}"), bytes)];
     }
+    let mut rows = if shown_name.len() <= room {
+        vec![row(format!("    {shown_name}"), name.len())]
+    } else {
+        // A row that the terminal breaks itself would go on where rows of ours begin.
+        block(name, Letters::Marked, look, most)
+    };
+    rows.extend(block(&text, letters, look, most));
+    rows
 }
 
 /// The name of an argument; in quotes where it is no plain word, so that it draws no margin.
@@ -287,10 +356,16 @@ fn argument_name(name: &str) -> String {
     }
 }
 
-/// A diff; above its first hunk it names files.
-fn diff(out: &mut String, preview: &str, look: &Look) {
+/// The rows of a diff; above its first hunk it names files.
+fn diff(preview: &str, look: &Look, most: usize) -> Vec<Row> {
+    let changed = if look.color {
+        words::changed(preview, most)
+    } else {
+        Vec::new()
+    };
+    let mut changed = changed.iter();
     let mut letters = Letters::Marked;
-    text::painted(out, preview, look.margin(letters), |line| {
+    rows::rows(preview, look.margin(letters), most, |line| {
         if line.starts_with("@@") {
             letters = Letters::Kept;
         }
@@ -300,9 +375,12 @@ fn diff(out: &mut String, preview: &str, look: &Look) {
             Some('@') => Some((CYAN, PLAIN)),
             Some(_) | None => None,
         };
-        let color = color.filter(|_| look.color);
-        Paint { letters, color }
-    });
+        Paint {
+            letters,
+            color: color.filter(|_| look.color),
+            strong: changed.next().map(Vec::as_slice).unwrap_or_default(),
+        }
+    })
 }
 
 /// A span of time in its largest unit, rounded down.

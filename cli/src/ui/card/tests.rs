@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::ui::text::is_hidden;
 
-fn look(color: bool) -> Look {
+pub(crate) fn look(color: bool) -> Look {
     Look {
         color,
         width: 80,
@@ -16,7 +16,7 @@ fn look(color: bool) -> Look {
     }
 }
 
-fn sample() -> Card {
+pub(crate) fn sample() -> Card {
     Card {
         run: "b3e41f07-8c2d-4e6a-9f51-0a7d3c58e912".parse().unwrap(),
         call: "c3".parse().unwrap(),
@@ -52,12 +52,12 @@ fn a_card_shows_what_would_run_and_how_it_was_judged() {
       expires        2026-12-01T10:30:00Z (in 90 min)
       quorum         0 of 1 approvals
       what would run
+        mode 420
+        path "notes.txt"
         content
         | milk
         | eggs
         |
-        mode 420
-        path "notes.txt"
       message
         | Write notes.txt.
       diff
@@ -95,10 +95,10 @@ fn a_card_warns_of_what_an_approver_must_know() {
       expires        2026-12-01T08:30:00Z (expired: an answer is too late)
       quorum         0 of 1 approvals
       depends on     c2 is about the same place: once it ran, this one is stale
+      unreadable     arguments, preview: do not approve what you cannot see
       denied before  c1 on the same target
         | keep
         | the log
-      unreadable     arguments, preview: do not approve what you cannot see
       what would run cannot be read
       arguments as given
         list ["a\u{202e}",1]
@@ -207,5 +207,43 @@ fn spans_are_told_in_their_largest_unit() {
         (172_800_000, "2 days"),
     ] {
         assert_eq!(span(ms), told);
+    }
+}
+
+#[test]
+fn changed_words_are_set_apart_where_there_is_colour_and_no_mark_splits_an_escape() {
+    let preview = "@@ -1 +1 @@\n-keep the \u{1b}[31mlog file\n+keep the \u{1b}[32mlog file\n";
+    let changed = Card {
+        preview: Some(preview.into()),
+        ..sample()
+    };
+    let shown = card(&changed, "b3e41f", &look(true));
+    let old = "| \x1b[31m-keep the \\x1b[\x1b[1;4m31mlog\x1b[22;24m file\x1b[0m\n";
+    assert!(shown.contains(old), "{shown:?}");
+    let new = "| \x1b[32m+keep the \\x1b[\x1b[1;4m32mlog\x1b[22;24m file\x1b[0m\n";
+    assert!(shown.contains(new), "{shown:?}");
+    let plain = card(&changed, "b3e41f", &look(false));
+    assert!(!plain.contains('\u{1b}'));
+}
+
+#[test]
+fn no_row_of_an_argument_is_wider_than_the_screen() {
+    let name = "\u{1b}n".repeat(64);
+    let wide = Card {
+        arguments: Some(json!({name.clone(): "x", "y": name, "z": [name]})),
+        ..sample()
+    };
+    for width in [30, 40, 80] {
+        let look = Look {
+            width,
+            ..look(false)
+        };
+        let shown = card(&wide, "b3e41f", &look);
+        let part = shown.split("  what would run\n").nth(1).unwrap();
+        let part = part.split("\n  message").next().unwrap();
+        for row in part.lines() {
+            assert!(row.len() < width, "{row}");
+            assert!(row.starts_with("    "), "{row}");
+        }
     }
 }

@@ -5,12 +5,15 @@
 //! and paths every character beyond ASCII is an escape too: letters of two scripts look alike.
 //! Text of several lines stands behind a margin that is drawn here, on every row of the screen.
 
+pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
 
 use std::fmt::Write;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
+
+use rows::Paint;
 
 /// How many combining marks may follow a letter before they are shown as escapes: scripts in use
 /// need two, and a tower of them hides the rows above.
@@ -222,74 +225,17 @@ fn columns_of(piece: &str) -> usize {
         .fold(0, usize::saturating_add)
 }
 
-/// How one line of a block is shown.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Paint {
-    /// How its letters are written.
-    pub(crate) letters: Letters,
-    /// The codes that begin and end its colour.
-    pub(crate) color: Option<(&'static str, &'static str)>,
-}
-
 /// Lines behind a margin.
 pub(crate) fn block(out: &mut String, text: &str, margin: Margin) {
-    let letters = margin.letters;
-    let color = None;
-    painted(out, text, margin, |_| Paint { letters, color });
-}
-
-/// Lines behind a margin; `paint` is asked for each line of the text, in order.
-pub(crate) fn painted(
-    out: &mut String,
-    text: &str,
-    margin: Margin,
-    mut paint: impl FnMut(&str) -> Paint,
-) {
-    // Both "| " and the column in which a terminal waits to break the row.
-    let room = margin
-        .width
-        .saturating_sub(margin.indent.saturating_add(3))
-        .max(20);
-    for line in text.split('\n') {
-        let Paint { letters, color } = paint(line);
-        let (begin, end) = color.unwrap_or_default();
-        for (index, row) in rows(line, letters, room).into_iter().enumerate() {
-            let bar = if index == 0 { '|' } else { '>' };
-            let indent = margin.indent;
-            let _ignored = if row.is_empty() {
-                writeln!(out, "{:indent$}{bar}", "")
-            } else {
-                writeln!(out, "{:indent$}{bar} {begin}{row}{end}", "")
-            };
-        }
+    let paint = Paint {
+        letters: margin.letters,
+        color: None,
+        strong: &[],
+    };
+    for row in rows::rows(text, margin, usize::MAX, |_| paint) {
+        out.push_str(&row.shown);
+        out.push('\n');
     }
-}
-
-/// One line of text as rows of the screen, broken before a space where one is near.
-fn rows(line: &str, letters: Letters, room: usize) -> Vec<String> {
-    let mut shower = Shower::new(letters, false);
-    let (mut rows, mut row, mut used) = (Vec::new(), String::new(), 0_usize);
-    let mut rest = line.chars();
-    while let Some(c) = rest.next() {
-        // A space at the end of a line would not be seen.
-        let piece = if c == ' ' && rest.as_str().is_empty() {
-            String::from("\\x20")
-        } else {
-            shower.show(c)
-        };
-        let columns = columns_of(&piece);
-        if used.saturating_add(columns) > room {
-            // The space goes to the next row, where it is seen.
-            let space = row.rfind(' ').filter(|at| *at > row.len() / 2);
-            let next = space.map_or_else(String::new, |at| row.split_off(at));
-            used = columns_of(&next);
-            rows.push(std::mem::replace(&mut row, next));
-        }
-        used = used.saturating_add(columns);
-        row.push_str(&piece);
-    }
-    rows.push(row);
-    rows
 }
 
 /// The first lines of a text, and how much was left out where it is longer.

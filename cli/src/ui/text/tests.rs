@@ -181,3 +181,54 @@ proptest! {
         check(&text);
     }
 }
+
+#[test]
+fn rows_that_are_left_out_are_counted_as_if_they_were_built() {
+    let texts = [
+        "",
+        "one",
+        "one\n",
+        "one\ntwo\nthree",
+        "a word and another ".repeat(30).as_str(),
+        "x\n\u{5bbd}\u{5b57}\u{5b57} y\n\n".repeat(9).as_str(),
+    ]
+    .map(str::to_owned);
+    for text in texts {
+        let margin = Margin {
+            indent: 4,
+            width: 30,
+            letters: Letters::Kept,
+        };
+        let paint = Paint {
+            letters: Letters::Kept,
+            color: None,
+            strong: &[],
+        };
+        let all = rows::rows(&text, margin, usize::MAX, |_| paint);
+        let lines: usize = all.iter().map(|row| row.lines).sum();
+        let bytes: usize = all.iter().map(|row| row.bytes).sum();
+        assert_eq!(
+            (lines, bytes),
+            (text.split('\n').count(), text.len()),
+            "{text:?}"
+        );
+        for most in 0..all.len() {
+            let some = rows::rows(&text, margin, most, |_| paint);
+            assert_eq!(some[..most], all[..most], "{text:?}");
+            let left = &all[most..];
+            let rest = &some[most];
+            assert_eq!(some.len(), most + 1, "{text:?}");
+            assert_eq!(rest.first, left[0].first, "{text:?} from {most}");
+            assert_eq!(
+                rest.lines,
+                left.iter().map(|row| row.lines).sum::<usize>(),
+                "{text:?}"
+            );
+            assert_eq!(
+                rest.bytes,
+                left.iter().map(|row| row.bytes).sum::<usize>(),
+                "{text:?}"
+            );
+        }
+    }
+}

@@ -24,7 +24,8 @@ const BANNED: [(&str, &str); 6] = [
 const EMPTY_NAMES: [&str; 3] = ["utils.rs", "helpers.rs", "common.rs"];
 
 /// The functional core: values in, values out. Files and folders, without `.rs`.
-const PURE: [&str; 14] = [
+const PURE: [&str; 15] = [
+    "cli/src/ui/dialog",
     "engine/src/context",
     "engine/src/policy",
     "ledger/src/answers",

@@ -66,7 +66,9 @@ fn io(dir: &Path, stdout: &Output, stderr: &Output) -> Io {
         env: env.map(|(key, value)| (key.to_owned(), value)).into(),
         env_not_utf8: BTreeSet::new(),
         stdout_is_terminal: false,
-        is_attended: false,
+        stderr_is_terminal: false,
+        terminal: None,
+        lent: Arc::default(),
         uid: 1000,
         signals: false,
         stop: Stop::default(),
@@ -133,7 +135,7 @@ impl Place {
             color: Color::Never,
             config: None,
         };
-        let printer = Printer::new(&mut io, json, false, false);
+        let printer = Printer::new(&mut io, json, false, Color::Never);
         let mut wiring = Wiring::new(global, printer).unwrap();
         let run = run.map(str::to_owned);
         let done = follow(WatchArgs { run }, &mut wiring, &mut |_| {

@@ -1,0 +1,295 @@
+//! What stands on the screen at each step of the walk: rows of text, and nothing else.
+//!
+//! Rows of a card come from `card::screen`; everything below the rule is ours, so that nothing an
+//! agent wrote stands where keys and questions stand.
+
+#[cfg(test)]
+mod tests;
+
+use placet_ledger::view::Card;
+
+use super::{Asks, At, Verdict, Walk, Writing};
+use crate::terminal::Size;
+use crate::ui::card::Look;
+use crate::ui::card::screen::{self, Beside, wrapped};
+use crate::ui::text::rows::{Paint, rows};
+use crate::ui::text::{self, Letters, Margin};
+
+/// Fewer columns hold no count of what is left out of the longest text, fewer rows no card.
+const SIZE_MIN: Size = Size {
+    columns: 36,
+    rows: 10,
+};
+
+/// Rows of a line that is being written; its end is what is shown.
+const LINE_ROWS: usize = 3;
+
+/// Columns of a note on the summary.
+const NOTE_COLUMNS: usize = 40;
+
+/// What is shown of a card.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    /// The card.
+    pub(crate) card: Card,
+    /// What else is told of it.
+    pub(crate) beside: Beside,
+}
+
+/// A screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// Its rows, no more than there are.
+    pub(crate) rows: Vec<String>,
+    /// Whether it shows what it is about; where the window is too small it does not.
+    pub(crate) fits: bool,
+}
+
+/// The screen of this moment. Without `keys` it is what stands there before keys count.
+pub(crate) fn frame(walk: &Walk, shown: &[Shown], size: Size, look: &Look, keys: bool) -> Frame {
+    let look = Look {
+        width: size.columns,
+        ..look.clone()
+    };
+    let footer = footer(walk, shown, &look);
+    // Room for the keys is left before they appear, so that the rows above do not move then.
+    let room = size.rows.checked_sub(footer.len().saturating_add(1));
+    let big = size.columns >= SIZE_MIN.columns && size.rows >= SIZE_MIN.rows;
+    let body = room.filter(|_| big).and_then(|room| match walk.at() {
+        At::Card(index) | At::Writing { card: index, .. } => card(*index, walk, shown, room, &look),
+        At::Help(index) => Some(cut(help(*index, walk, &look), room)),
+        At::Summary => Some(cut(summary(walk, shown, &look), room)),
+    });
+    let Some(body) = body else {
+        return too_small(size, &look);
+    };
+    let mut rows = body;
+    rows.push("-".repeat(size.columns.saturating_sub(1)));
+    if keys {
+        rows.extend(footer);
+    } else {
+        rows.push(String::new());
+    }
+    Frame { rows, fits: true }
+}
+
+fn too_small(size: Size, look: &Look) -> Frame {
+    let what = "This window is too small for a card. Make it larger, or: p park, s stop.";
+    let mut rows = wrapped(what, look.width.saturating_sub(1));
+    rows.truncate(size.rows.max(1));
+    Frame { rows, fits: false }
+}
+
+/// At most so many rows; the last one says how many are not there.
+fn cut(mut rows: Vec<String>, room: usize) -> Vec<String> {
+    if rows.len() > room {
+        let kept = room.saturating_sub(1);
+        let left = rows.len().saturating_sub(kept);
+        rows.truncate(kept);
+        rows.push(format!("+ {left} more rows"));
+    }
+    rows
+}
+
+fn card(
+    index: usize,
+    walk: &Walk,
+    shown: &[Shown],
+    room: usize,
+    look: &Look,
+) -> Option<Vec<String>> {
+    let Shown { card, beside } = shown.get(index)?;
+    let mut rows = Vec::new();
+    let of = walk.asked().len();
+    if of > 1 {
+        rows.push(format!("card {} of {of}", index.saturating_add(1)));
+    }
+    rows.extend(screen::heading(card, beside, look));
+    let room = room.checked_sub(rows.len())?;
+    rows.extend(screen::card(card, beside, look, room)?);
+    Some(rows)
+}
+
+fn footer(walk: &Walk, shown: &[Shown], look: &Look) -> Vec<String> {
+    let room = look.width.saturating_sub(1);
+    let mut rows = Vec::new();
+    let told = match (walk.say(), walk.at()) {
+        (Some(say), _) => Some(text::sentence(say).replace('\n', " ")),
+        (None, At::Card(card)) => walk
+            .verdict(*card)
+            .map(|verdict| format!("your answer so far: {}", word(verdict))),
+        (None, At::Writing { .. } | At::Help(_) | At::Summary) => None,
+    };
+    match walk.at() {
+        At::Card(index) => {
+            let tool = shown.get(*index).map(|shown| shown.card.tool.as_str());
+            rows.extend(key_rows(walk, tool.unwrap_or("it"), look));
+        }
+        At::Writing { what, line, .. } => {
+            rows.extend(wrapped(asks_for(*what), room));
+            rows.extend(written(line.text(), look));
+        }
+        At::Help(_) => rows.push(String::from("any key goes back to the card")),
+        At::Summary => rows.extend(wrapped("Enter sends it  b back  p park  s stop", room)),
+    }
+    rows.extend(told.into_iter().flat_map(|told| wrapped(&told, room)));
+    rows
+}
+
+/// What a line is written for.
+const fn asks_for(what: Writing) -> &'static str {
+    match what {
+        Writing::Deny => "why not? Enter denies, with or without words; Esc goes back",
+        Writing::DenyAll => "why none of them? Enter denies all, Esc goes back",
+        Writing::Reply => "your answer; the agent reads it. Enter keeps it, Esc goes back",
+        Writing::Settle { done: true } => "it took effect: how do you know? Esc goes back",
+        Writing::Settle { done: false } => "it did not take effect: how do you know? Esc goes back",
+    }
+}
+
+/// The end of a line that is being written, as it will be shown to others.
+fn written(line: &str, look: &Look) -> Vec<String> {
+    let margin = Margin {
+        indent: 0,
+        width: look.width.saturating_sub(1),
+        letters: Letters::Kept,
+    };
+    let paint = Paint {
+        letters: Letters::Kept,
+        color: None,
+        strong: &[],
+    };
+    let all = rows(line, margin, usize::MAX, |_| paint);
+    let from = all.len().saturating_sub(LINE_ROWS);
+    let mut rows: Vec<String> = all.into_iter().skip(from).map(|row| row.shown).collect();
+    if let Some(last) = rows.last_mut() {
+        last.push_str(if line.is_empty() { " _" } else { "_" });
+    }
+    rows
+}
+
+fn key_rows(walk: &Walk, tool: &str, look: &Look) -> Vec<String> {
+    let index = match walk.at() {
+        At::Card(index) | At::Help(index) => Some(*index),
+        At::Writing { .. } | At::Summary => None,
+    };
+    let asks = index
+        .and_then(|index| walk.asked().get(index))
+        .map(|asked| asked.asks);
+    let labels: Vec<String> = walk
+        .keys()
+        .into_iter()
+        .filter_map(|key| Some(format!("{key} {}", label(key, asks?, tool))))
+        .collect();
+    let room = look.width.saturating_sub(1);
+    let mut rows: Vec<String> = Vec::new();
+    for label in labels {
+        match rows.last_mut() {
+            Some(row) if row.len().saturating_add(label.len()).saturating_add(2) <= room => {
+                row.push_str("  ");
+                row.push_str(&label);
+            }
+            _ => rows.push(label),
+        }
+    }
+    rows
+}
+
+fn label(key: char, asks: Asks, tool: &str) -> String {
+    let label = match (key, asks) {
+        ('a', _) => "approve",
+        ('d', _) => "deny",
+        ('A', _) => "approve all",
+        ('D', _) => "deny all",
+        ('t', _) => return format!("always {tool}"),
+        ('e', Asks::Question) => "answer in the editor",
+        ('e', _) => "edit",
+        ('v', _) => "view whole",
+        ('r', _) => "answer",
+        ('y', _) => "it is done",
+        ('n', Asks::InDoubt) => "it is not",
+        ('n', _) => "next",
+        ('l', _) => "leave it",
+        ('b', _) => "back",
+        ('p', _) => "park",
+        ('s', _) => "stop",
+        ('?', _) => "help",
+        _ => "",
+    };
+    label.to_owned()
+}
+
+/// What each key does, in a sentence.
+fn help(index: usize, walk: &Walk, look: &Look) -> Vec<String> {
+    let asks = walk.asked().get(index).map(|asked| asked.asks);
+    let mut lines: Vec<&str> = match asks {
+        Some(Asks::Approval { always }) => {
+            let mut lines = vec![
+                "a  approve this call: it runs once, as shown",
+                "d  deny it; your words go to the agent",
+                "A  approve all that is not denied, once every card was on the screen",
+                "D  deny all, with one note",
+            ];
+            if always {
+                lines.push("t  approve it, and this tool for the rest of the run");
+            }
+            lines.push("e  edit the arguments in $EDITOR: a new proposal, judged anew");
+            lines
+        }
+        Some(Asks::Question) => vec![
+            "r  answer the agent in a line",
+            "e  answer in $EDITOR, in as many lines as you like",
+            "n  leave the question waiting",
+        ],
+        Some(Asks::InDoubt) => vec![
+            "y  it took effect, and how you know",
+            "n  it did not, and how you know",
+            "l  leave it in doubt",
+        ],
+        None => Vec::new(),
+    };
+    lines.extend([
+        "v  the whole card in $PAGER, with its diff",
+        "b  the card before",
+        "p  leave this run waiting, and end",
+        "s  stop, as Ctrl-C does; placet runs resume goes on",
+        "",
+        "Nothing is sent before the summary, where Enter sends it.",
+    ]);
+    let room = look.width.saturating_sub(1);
+    lines.iter().flat_map(|line| wrapped(line, room)).collect()
+}
+
+/// What would be sent.
+fn summary(walk: &Walk, shown: &[Shown], look: &Look) -> Vec<String> {
+    let room = look.width.saturating_sub(1);
+    let mut rows = vec![look.title("your answers")];
+    for (index, Shown { card, beside }) in shown.iter().enumerate() {
+        let verdict = walk.verdict(index).map_or_else(String::new, word);
+        let (call, tool, run) = (card.call, &card.tool, &beside.prefix);
+        let line = format!("{call} {tool} of {run}: {verdict}");
+        // No row of a note begins where a row of ours does.
+        let indented = wrapped(&line, room.saturating_sub(4)).into_iter();
+        let indented = indented.enumerate();
+        rows.extend(indented.map(|(index, row)| {
+            let indent = if index == 0 { "  " } else { "    " };
+            format!("{indent}{row}")
+        }));
+    }
+    rows
+}
+
+/// A verdict in a few words.
+fn word(verdict: &Verdict) -> String {
+    let short = |text: &str| text::excerpt(text, NOTE_COLUMNS);
+    match verdict {
+        Verdict::Approve => String::from("approve"),
+        Verdict::Always => String::from("approve, and always this tool"),
+        Verdict::Deny(None) => String::from("deny"),
+        Verdict::Deny(Some(note)) => format!("deny: {}", short(note)),
+        Verdict::Reply(text) => format!("answer: {}", short(text)),
+        Verdict::Settle { done: true, note } => format!("it took effect: {}", short(note)),
+        Verdict::Settle { done: false, note } => format!("it did not: {}", short(note)),
+        Verdict::Leave => String::from("left waiting"),
+    }
+}

@@ -1,0 +1,160 @@
+//! Screens of every size at every place of the walk: none is overfull, and no text of an agent
+//! stands where ours does.
+
+use placet_ledger::view::CardKind;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::terminal::Key;
+use crate::ui::card::tests::{look, sample};
+use crate::ui::dialog::{Asked, Kept, Move};
+
+/// A text that no row of ours holds.
+const EVIL: &str = "EVIL";
+
+fn cards() -> Vec<Shown> {
+    let evil = format!("{EVIL} \u{1b}[2J{EVIL}\n\r{EVIL}\u{202e} \u{5bbd}{EVIL}\n").repeat(30);
+    let beside = Beside {
+        prefix: "b3e41f".into(),
+        budget: "49 of 50 model calls".into(),
+    };
+    let kinds = [CardKind::Approval, CardKind::Question, CardKind::InDoubt];
+    let card = |(kind, call): (CardKind, &str)| Shown {
+        card: Card {
+            kind,
+            call: call.parse().unwrap(),
+            arguments: Some(json!({"path": evil, evil.clone(): evil})),
+            message: Some(evil.clone()),
+            preview: Some(evil.clone()),
+            ..sample()
+        },
+        beside: beside.clone(),
+    };
+    kinds
+        .into_iter()
+        .zip(["c1", "c2", "c3"])
+        .map(card)
+        .collect()
+}
+
+fn walk(shown: &[Shown]) -> Walk {
+    let asked = shown.iter().map(|shown| Asked {
+        run: shown.card.run,
+        call: shown.card.call,
+        request: shown.card.request,
+        asks: match shown.card.kind {
+            CardKind::Approval => Asks::Approval { always: true },
+            CardKind::Question => Asks::Question,
+            CardKind::InDoubt => Asks::InDoubt,
+        },
+    });
+    Walk::new(asked.collect(), &Kept::default()).unwrap()
+}
+
+/// Columns that a row takes at most, without the codes of its colours.
+fn columns(row: &str) -> usize {
+    let mut columns = 0;
+    let mut chars = row.chars();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' {
+            chars.by_ref().find(|c| *c == 'm');
+        } else {
+            columns += if c.is_ascii() { 1 } else { 2 };
+        }
+    }
+    columns
+}
+
+fn some_key() -> impl Strategy<Value = Key> {
+    let chars = prop::sample::select(
+        "adADtevbps?rynl xEVIL\u{5bbd}\u{202e}"
+            .chars()
+            .collect::<Vec<_>>(),
+    );
+    prop_oneof![
+        8 => chars.prop_map(Key::Char),
+        2 => Just(Key::Enter),
+        1 => Just(Key::Escape),
+        1 => Just(Key::Paste("a long text that was pasted ".repeat(20))),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_screen_is_overfull_at_any_place_and_size(
+        keys in prop::collection::vec(some_key(), 0..30),
+        columns_ in 1_usize..130,
+        rows in 1_usize..60,
+        color in any::<bool>(),
+    ) {
+        let shown = cards();
+        let mut walk = walk(&shown);
+        let size = Size { columns: columns_, rows };
+        for key in keys {
+            walk.on_screen();
+            if walk.press(&key) == Move::Send {
+                break;
+            }
+            for ready in [false, true] {
+                let frame = frame(&walk, &shown, size, &look(color), ready);
+                prop_assert!(frame.rows.len() <= rows, "{:#?}", frame.rows);
+                for row in &frame.rows {
+                    prop_assert!(!row.contains('\n') && columns(row) <= columns_, "{:?}", row);
+                    let theirs = row.starts_with("    |") || row.starts_with("    >");
+                    // What a person writes has a margin in the first column.
+                    let own = matches!(walk.at(), At::Writing { .. })
+                        && (row.starts_with('|') || row.starts_with('>'));
+                    let word = matches!(walk.at(), At::Summary | At::Card(_))
+                        && !walk_is_without_words(&walk);
+                    let evil = row.contains(EVIL);
+                    prop_assert!(!evil || theirs || own || word, "{:?}", row);
+                }
+            }
+        }
+    }
+}
+
+/// Whether nobody has written anything yet that a screen would tell.
+fn walk_is_without_words(walk: &Walk) -> bool {
+    (0..walk.asked().len()).all(|card| match walk.verdict(card) {
+        None | Some(Verdict::Approve | Verdict::Always | Verdict::Deny(None) | Verdict::Leave) => {
+            true
+        }
+        Some(Verdict::Deny(Some(_)) | Verdict::Reply(_) | Verdict::Settle { .. }) => false,
+    })
+}
+
+#[test]
+fn before_keys_count_none_is_shown_and_nothing_else_moves() {
+    let shown = cards();
+    let mut walk = walk(&shown);
+    walk.on_screen();
+    let size = Size {
+        columns: 80,
+        rows: 24,
+    };
+    let before = frame(&walk, &shown, size, &look(false), false);
+    let after = frame(&walk, &shown, size, &look(false), true);
+    let rule = before.rows.len() - 2;
+    assert_eq!(before.rows[..=rule], after.rows[..=rule]);
+    assert_eq!(before.rows[rule + 1], "");
+    assert!(after.rows[rule + 1].starts_with("a approve"));
+}
+
+#[test]
+fn a_window_that_is_too_small_says_so() {
+    let shown = cards();
+    let walk = walk(&shown);
+    for (columns, rows, fits) in [
+        (35, 24, false),
+        (80, 9, false),
+        (36, 24, true),
+        (80, 24, true),
+    ] {
+        let size = Size { columns, rows };
+        let frame = frame(&walk, &shown, size, &look(false), true);
+        assert_eq!(frame.fits, fits, "{columns} x {rows}");
+        assert_eq!(frame.rows[0].starts_with("This window is"), !fits);
+    }
+}

@@ -1,0 +1,464 @@
+//! The walk over cards that wait for a person: what each key does, as a state machine.
+//!
+//! [`Walk`] knows which card is on the screen, what was decided so far and what is being written.
+//! It has no terminal and sends nothing: [`Walk::press`] says what whoever drives it must do.
+//! Nothing is sent but by Enter on the summary, which is reached when every approval has its
+//! verdict; what was never on the screen cannot be approved.
+
+pub(crate) mod frame;
+mod line;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use placet_ledger::digest::Digest;
+use placet_ledger::id::{CallId, RunId};
+
+use crate::terminal::Key;
+pub(crate) use line::Line;
+
+/// What a card asks, and which ways of answering it there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asks {
+    /// Whether a call may run.
+    Approval {
+        /// Whether its tool may be cleared for the rest of the run.
+        always: bool,
+    },
+    /// What the agent wants to know.
+    Question,
+    /// Whether a call took effect.
+    InDoubt,
+}
+
+/// A card of the walk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// Its run.
+    pub(crate) run: RunId,
+    /// Its call.
+    pub(crate) call: CallId,
+    /// What an answer to it names: another request of the same call is another card.
+    pub(crate) request: Option<Digest>,
+    /// What it asks.
+    pub(crate) asks: Asks,
+}
+
+/// What a person saw and decided in earlier walks, card by card. A card that changed is a new one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kept(Vec<(Asked, Option<Verdict>)>);
+
+impl Kept {
+    /// Whether all of these cards were left waiting.
+    pub(crate) fn left_all(&self, asked: &[Asked]) -> bool {
+        let left = Some(Verdict::Leave);
+        asked.iter().all(|card| {
+            let known = self.0.iter().find(|(known, _)| known == card);
+            known.is_some_and(|(_, verdict)| *verdict == left)
+        })
+    }
+}
+
+/// What a person decided about a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The call may run.
+    Approve,
+    /// The call may run, and so may its tool for the rest of the run.
+    Always,
+    /// The call may not run; with the person's words, if there are any.
+    Deny(Option<String>),
+    /// The answer to a question.
+    Reply(String),
+    /// The call took effect, or did not; with the person's words.
+    Settle {
+        /// Whether it took effect.
+        done: bool,
+        /// How the person knows.
+        note: String,
+    },
+    /// It is left as it is, and goes on waiting.
+    Leave,
+}
+
+/// What is being written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writing {
+    /// Why this call may not run.
+    Deny,
+    /// Why none of them may run.
+    DenyAll,
+    /// An answer to the agent.
+    Reply,
+    /// How it is known that the call took effect, or did not.
+    Settle {
+        /// Whether it took effect.
+        done: bool,
+    },
+}
+
+/// What is on the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum At {
+    /// A card.
+    Card(usize),
+    /// A line that is being written below a card.
+    Writing {
+        /// The card.
+        card: usize,
+        /// What for.
+        what: Writing,
+        /// As far as it is written.
+        line: Line,
+    },
+    /// What the keys of a card do.
+    Help(usize),
+    /// What would be sent.
+    Summary,
+}
+
+/// What whoever drives the walk must do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Move {
+    /// Show where the walk is now.
+    Show,
+    /// Show a whole card in the pager.
+    Page(usize),
+    /// Have the arguments of a call edited, or an answer to its question.
+    Edit(usize),
+    /// Send what was decided.
+    Send,
+    /// Leave everything waiting and end.
+    Park,
+    /// Stop at once; the run can be resumed.
+    Stop,
+}
+
+/// The walk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Walk {
+    asked: Vec<Asked>,
+    verdicts: Vec<Option<Verdict>>,
+    seen: BTreeSet<usize>,
+    at: At,
+    say: Option<String>,
+}
+
+impl Walk {
+    /// Before the first card that was not decided in an earlier walk; `None` where there is none.
+    pub(crate) fn new(asked: Vec<Asked>, kept: &Kept) -> Option<Self> {
+        let known = |card: &Asked| kept.0.iter().find(|(known, _)| known == card);
+        let verdicts = asked.iter().map(|card| known(card)?.1.clone()).collect();
+        let seen = asked.iter().enumerate();
+        let seen = seen
+            .filter(|(_, card)| known(card).is_some())
+            .map(|(index, _)| index);
+        let mut walk = Self {
+            seen: seen.collect(),
+            asked,
+            verdicts,
+            at: At::Summary,
+            say: None,
+        };
+        walk.at = walk.first_open().map_or(At::Summary, At::Card);
+        (!walk.asked.is_empty()).then_some(walk)
+    }
+
+    /// What was seen and decided, for the next walk.
+    pub(crate) fn keep(&self) -> Kept {
+        let cards = self.asked.iter().zip(&self.verdicts).enumerate();
+        let seen = cards.filter(|(index, _)| self.seen.contains(index));
+        let kept = seen.map(|(_, (asked, verdict))| (asked.clone(), verdict.clone()));
+        Kept(kept.collect())
+    }
+
+    /// What is on the screen.
+    pub(crate) fn at(&self) -> &At {
+        &self.at
+    }
+
+    /// The cards.
+    pub(crate) fn asked(&self) -> &[Asked] {
+        &self.asked
+    }
+
+    /// What was decided about a card.
+    pub(crate) fn verdict(&self, card: usize) -> Option<&Verdict> {
+        self.verdicts.get(card)?.as_ref()
+    }
+
+    /// What the person must be told about the last key, if anything.
+    pub(crate) fn say(&self) -> Option<&str> {
+        self.say.as_deref()
+    }
+
+    /// Tells the person something at the next screen.
+    pub(crate) fn tell(&mut self, say: impl Into<String>) {
+        self.say = Some(say.into());
+    }
+
+    /// Notes that the card of this moment stands on the screen.
+    pub(crate) fn on_screen(&mut self) {
+        if let At::Card(card) = self.at {
+            self.seen.insert(card);
+        }
+    }
+
+    /// Whether approving all is offered: only what was seen can be approved.
+    pub(crate) fn all_seen(&self) -> bool {
+        (0..self.asked.len()).all(|card| self.seen.contains(&card))
+    }
+
+    /// The keys that do something now.
+    pub(crate) fn keys(&self) -> Vec<char> {
+        let card = match &self.at {
+            At::Card(card) => *card,
+            At::Summary => return vec!['b', 'p', 's'],
+            At::Writing { .. } | At::Help(_) => return Vec::new(),
+        };
+        if !self.seen.contains(&card) {
+            return vec!['p', 's'];
+        }
+        let mut keys = match self.asks(card) {
+            Some(Asks::Approval { always }) => {
+                let mut keys = vec!['a', 'd'];
+                keys.extend(self.all_seen().then_some('A'));
+                keys.push('D');
+                keys.extend(always.then_some('t'));
+                keys.push('e');
+                keys
+            }
+            Some(Asks::Question) => vec!['r', 'e', 'n'],
+            Some(Asks::InDoubt) => vec!['y', 'n', 'l'],
+            None => Vec::new(),
+        };
+        keys.push('v');
+        keys.extend((card > 0).then_some('b'));
+        keys.extend(['p', 's', '?']);
+        keys
+    }
+
+    fn asks(&self, card: usize) -> Option<Asks> {
+        self.asked.get(card).map(|asked| asked.asks)
+    }
+
+    /// What a key does.
+    pub(crate) fn press(&mut self, key: &Key) -> Move {
+        self.say = None;
+        match self.at.clone() {
+            At::Card(card) => self.on_card(card, key),
+            At::Help(card) => {
+                self.at = At::Card(card);
+                match key {
+                    Key::Interrupt => Move::Stop,
+                    _ => Move::Show,
+                }
+            }
+            At::Writing { card, what, line } => self.on_line(card, what, line, key),
+            At::Summary => self.on_summary(key),
+        }
+    }
+
+    fn on_card(&mut self, card: usize, key: &Key) -> Move {
+        let c = match key {
+            Key::Interrupt => return Move::Stop,
+            Key::Char(c) if self.keys().contains(c) => *c,
+            Key::Char('A') if matches!(self.asks(card), Some(Asks::Approval { .. })) => {
+                self.tell("A comes after every card was on the screen");
+                return Move::Show;
+            }
+            Key::Paste(_) => {
+                self.tell("pasted text is not taken for keys");
+                return Move::Show;
+            }
+            other => return self.no_such_key(other),
+        };
+        match (c, self.asks(card)) {
+            ('p', _) => return self.park(card),
+            ('s', _) => return Move::Stop,
+            ('v', _) => return Move::Page(card),
+            ('e', _) => return Move::Edit(card),
+            ('b', _) => self.at = At::Card(card.saturating_sub(1)),
+            ('?', _) => self.at = At::Help(card),
+            ('a', _) => self.decide(card, Verdict::Approve),
+            ('t', _) => {
+                self.decide(card, Verdict::Always);
+                let open = self.verdicts.iter().filter(|one| one.is_none()).count();
+                self.tell(format!("allowed for this run; still to answer: {open}"));
+            }
+            ('A', _) => self.approve_all(),
+            ('d', _) => self.write(card, Writing::Deny),
+            ('D', _) => self.write(card, Writing::DenyAll),
+            ('r', _) => self.write(card, Writing::Reply),
+            ('y', _) => self.write(card, Writing::Settle { done: true }),
+            ('n', Some(Asks::InDoubt)) => self.write(card, Writing::Settle { done: false }),
+            ('n' | 'l', _) => self.decide(card, Verdict::Leave),
+            (_, _) => {}
+        }
+        Move::Show
+    }
+
+    fn no_such_key(&mut self, key: &Key) -> Move {
+        let keys = self.keys().iter().map(char::to_string).collect::<Vec<_>>();
+        let named = match key {
+            Key::Char(c) => crate::ui::text::inline(&c.to_string()),
+            Key::Enter => String::from("Enter"),
+            Key::Escape => String::from("Esc"),
+            Key::Backspace => String::from("Backspace"),
+            Key::Interrupt => String::from("Ctrl-C"),
+            Key::Clear => String::from("Ctrl-U"),
+            Key::Paste(_) | Key::Other => String::from("that"),
+        };
+        self.tell(format!(
+            "{named} does nothing here; keys: {}",
+            keys.join(" ")
+        ));
+        Move::Show
+    }
+
+    fn write(&mut self, card: usize, what: Writing) {
+        self.at = At::Writing {
+            card,
+            what,
+            line: Line::default(),
+        };
+    }
+
+    fn on_line(&mut self, card: usize, what: Writing, mut line: Line, key: &Key) -> Move {
+        match key {
+            Key::Interrupt | Key::Escape => {
+                self.at = At::Card(card);
+                return Move::Show;
+            }
+            Key::Enter => return self.written(card, what, line),
+            Key::Char(c) => line.push(*c),
+            Key::Paste(text) => line.paste(text),
+            Key::Backspace => line.pop(),
+            Key::Clear => line.clear(),
+            Key::Other => {}
+        }
+        self.at = At::Writing { card, what, line };
+        Move::Show
+    }
+
+    fn written(&mut self, card: usize, what: Writing, line: Line) -> Move {
+        let text = line.text().trim().to_owned();
+        let note = (!text.is_empty()).then(|| text.clone());
+        match what {
+            Writing::Deny => self.decide(card, Verdict::Deny(note)),
+            Writing::DenyAll => {
+                for other in self.approvals() {
+                    self.set(other, Verdict::Deny(note.clone()));
+                }
+                self.at = self.first_open().map_or(At::Summary, At::Card);
+            }
+            Writing::Reply if note.is_some() => self.decide(card, Verdict::Reply(text)),
+            Writing::Settle { done } if note.is_some() => {
+                self.decide(card, Verdict::Settle { done, note: text });
+            }
+            Writing::Reply | Writing::Settle { .. } => {
+                self.at = At::Writing { card, what, line };
+                self.tell("write something, or Esc to go back");
+            }
+        }
+        Move::Show
+    }
+
+    fn on_summary(&mut self, key: &Key) -> Move {
+        match key {
+            Key::Enter => Move::Send,
+            Key::Interrupt | Key::Char('s') => Move::Stop,
+            Key::Char('p') => Move::Park,
+            Key::Char('b') => {
+                self.at = At::Card(self.asked.len().saturating_sub(1));
+                Move::Show
+            }
+            _ => {
+                self.tell("Enter sends it; b back, p park, s stop");
+                Move::Show
+            }
+        }
+    }
+
+    /// Decides about a card and goes on to the next one.
+    pub(crate) fn decide(&mut self, card: usize, verdict: Verdict) {
+        if matches!(self.asks(card), Some(Asks::Approval { .. })) {
+            self.take_up(card);
+        }
+        self.set(card, verdict);
+        let next = card.saturating_add(1);
+        self.at = if next < self.asked.len() {
+            At::Card(next)
+        } else {
+            self.first_open().map_or(At::Summary, At::Card)
+        };
+    }
+
+    fn set(&mut self, card: usize, verdict: Verdict) {
+        if let Some(slot) = self.verdicts.get_mut(card) {
+            *slot = Some(verdict);
+        }
+    }
+
+    /// The approvals of all runs that are not left waiting.
+    fn approvals(&self) -> Vec<usize> {
+        let cards = self.asked.iter().enumerate();
+        cards
+            .filter(|(_, asked)| matches!(asked.asks, Asks::Approval { .. }))
+            .map(|(card, _)| card)
+            .filter(|card| self.verdict(*card) != Some(&Verdict::Leave))
+            .collect()
+    }
+
+    /// A run gets answers to all of its approvals or to none: a verdict on one of them takes up
+    /// the others that were left.
+    fn take_up(&mut self, card: usize) {
+        let Some(run) = self.asked.get(card).map(|asked| asked.run) else {
+            return;
+        };
+        for (asked, verdict) in self.asked.iter().zip(&mut self.verdicts) {
+            let approval = matches!(asked.asks, Asks::Approval { .. });
+            if approval && asked.run == run && *verdict == Some(Verdict::Leave) {
+                *verdict = None;
+            }
+        }
+    }
+
+    /// A denial that was given before stands: whoever approves all means what is left.
+    fn approve_all(&mut self) {
+        for card in self.approvals() {
+            if self.verdict(card).is_none() {
+                self.set(card, Verdict::Approve);
+            }
+        }
+        self.at = self.first_open().map_or(At::Summary, At::Card);
+    }
+
+    fn first_open(&self) -> Option<usize> {
+        self.verdicts.iter().position(Option::is_none)
+    }
+
+    /// Leaves a run as it is; where that was the only one, the walk ends.
+    fn park(&mut self, card: usize) -> Move {
+        let Some(run) = self.asked.get(card).map(|asked| asked.run) else {
+            return Move::Park;
+        };
+        let of_run: Vec<usize> = (0..self.asked.len())
+            .filter(|other| self.asked.get(*other).is_some_and(|asked| asked.run == run))
+            .collect();
+        if of_run.len() == self.asked.len() {
+            return Move::Park;
+        }
+        for other in of_run {
+            self.set(other, Verdict::Leave);
+        }
+        let next = self.first_open();
+        let left = |verdict: &Option<Verdict>| *verdict == Some(Verdict::Leave);
+        if next.is_none() && self.verdicts.iter().all(left) {
+            return Move::Park;
+        }
+        self.at = next.map_or(At::Summary, At::Card);
+        Move::Show
+    }
+}

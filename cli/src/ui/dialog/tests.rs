@@ -1,0 +1,416 @@
+//! Every key at every place of the walk, and what can never happen on any way through it.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn asked(run: char, call: &str, asks: Asks) -> Asked {
+    let run = "b3e41f07-8c2d-4e6a-9f51-0a7d3c58e912".replacen('b', &run.to_string(), 1);
+    Asked {
+        run: run.parse().unwrap(),
+        call: call.parse().unwrap(),
+        request: Some(Digest::from_bytes([1; 32])),
+        asks,
+    }
+}
+
+const APPROVAL: Asks = Asks::Approval { always: true };
+
+/// A walk over approvals of one run.
+fn approvals(calls: &[&str]) -> Walk {
+    let asked = calls.iter().map(|call| asked('b', call, APPROVAL));
+    Walk::new(asked.collect(), &Kept::default()).unwrap()
+}
+
+/// A key by its name in these tables.
+fn key(name: &str) -> Key {
+    match name {
+        "enter" => Key::Enter,
+        "esc" => Key::Escape,
+        "back" => Key::Backspace,
+        "^c" => Key::Interrupt,
+        "^u" => Key::Clear,
+        "paste" => Key::Paste("A\na".to_owned()),
+        "other" => Key::Other,
+        one => Key::Char(one.chars().next().unwrap()),
+    }
+}
+
+/// Presses keys as a person does: each card is on the screen before the next key.
+fn press(walk: &mut Walk, keys: &str) -> Move {
+    let mut last = Move::Show;
+    for name in keys.split_whitespace() {
+        walk.on_screen();
+        last = walk.press(&key(name));
+    }
+    last
+}
+
+/// Where a walk is, in a word or two.
+fn place(walk: &Walk) -> String {
+    match walk.at() {
+        At::Card(card) => format!("card {card}"),
+        At::Writing { card, what, line } => format!("{what:?} {card} {:?}", line.text()),
+        At::Help(card) => format!("help {card}"),
+        At::Summary => "summary".to_owned(),
+    }
+}
+
+/// What was decided, card by card.
+fn verdicts(walk: &Walk) -> String {
+    let word = |verdict: &Option<Verdict>| match verdict {
+        None => "-".to_owned(),
+        Some(Verdict::Deny(None)) => "deny".to_owned(),
+        Some(Verdict::Deny(Some(note))) => format!("deny {note}"),
+        Some(Verdict::Approve) => "yes".to_owned(),
+        Some(Verdict::Always) => "always".to_owned(),
+        Some(Verdict::Reply(text)) => format!("reply {text}"),
+        Some(Verdict::Settle { done, note }) => format!("done={done} {note}"),
+        Some(Verdict::Leave) => "leave".to_owned(),
+    };
+    let all: Vec<String> = walk.verdicts.iter().map(word).collect();
+    all.join(", ")
+}
+
+/// What a key came to: what is to be done, where the walk is, what was decided.
+fn came_to(walk: &mut Walk, name: &str) -> String {
+    walk.on_screen();
+    let moved = walk.press(&key(name));
+    format!("{moved:?}, {}, {}", place(walk), verdicts(walk))
+}
+
+#[test]
+fn every_key_on_a_card_does_one_thing() {
+    // On the second of three cards, after the first one was approved.
+    for (name, comes_to) in [
+        ("a", "Show, card 2, yes, yes, -"),
+        ("t", "Show, card 2, yes, always, -"),
+        ("d", "Show, Deny 1 \"\", yes, -, -"),
+        ("D", "Show, DenyAll 1 \"\", yes, -, -"),
+        ("A", "Show, card 1, yes, -, -"),
+        ("v", "Page(1), card 1, yes, -, -"),
+        ("e", "Edit(1), card 1, yes, -, -"),
+        ("b", "Show, card 0, yes, -, -"),
+        ("?", "Show, help 1, yes, -, -"),
+        ("p", "Park, card 1, yes, -, -"),
+        ("s", "Stop, card 1, yes, -, -"),
+        ("^c", "Stop, card 1, yes, -, -"),
+        ("enter", "Show, card 1, yes, -, -"),
+        ("esc", "Show, card 1, yes, -, -"),
+        ("back", "Show, card 1, yes, -, -"),
+        ("^u", "Show, card 1, yes, -, -"),
+        ("paste", "Show, card 1, yes, -, -"),
+        ("other", "Show, card 1, yes, -, -"),
+        ("y", "Show, card 1, yes, -, -"),
+        ("n", "Show, card 1, yes, -, -"),
+        ("r", "Show, card 1, yes, -, -"),
+        ("q", "Show, card 1, yes, -, -"),
+    ] {
+        let mut walk = approvals(&["c1", "c2", "c3"]);
+        press(&mut walk, "a");
+        assert_eq!(came_to(&mut walk, name), comes_to, "{name}");
+    }
+}
+
+#[test]
+fn every_key_in_a_note_writes_or_leaves_it() {
+    for (name, comes_to) in [
+        ("a", "Show, Deny 0 \"noa\", -, -"),
+        ("A", "Show, Deny 0 \"noA\", -, -"),
+        ("p", "Show, Deny 0 \"nop\", -, -"),
+        ("back", "Show, Deny 0 \"n\", -, -"),
+        ("^u", "Show, Deny 0 \"\", -, -"),
+        ("paste", "Show, Deny 0 \"noA a\", -, -"),
+        ("other", "Show, Deny 0 \"no\", -, -"),
+        ("esc", "Show, card 0, -, -"),
+        ("^c", "Show, card 0, -, -"),
+        ("enter", "Show, card 1, deny no, -"),
+    ] {
+        let mut walk = approvals(&["c1", "c2"]);
+        press(&mut walk, "d n o");
+        assert_eq!(came_to(&mut walk, name), comes_to, "{name}");
+    }
+    let mut wordless = approvals(&["c1"]);
+    press(&mut wordless, "d enter");
+    assert_eq!(verdicts(&wordless), "deny");
+}
+
+#[test]
+fn every_key_on_the_summary_sends_or_goes_back() {
+    for (name, comes_to) in [
+        ("enter", "Send, summary, yes, yes"),
+        ("b", "Show, card 1, yes, yes"),
+        ("p", "Park, summary, yes, yes"),
+        ("s", "Stop, summary, yes, yes"),
+        ("^c", "Stop, summary, yes, yes"),
+        ("esc", "Show, summary, yes, yes"),
+        ("back", "Show, summary, yes, yes"),
+        ("a", "Show, summary, yes, yes"),
+        ("D", "Show, summary, yes, yes"),
+        ("v", "Show, summary, yes, yes"),
+        ("paste", "Show, summary, yes, yes"),
+        ("other", "Show, summary, yes, yes"),
+    ] {
+        let mut walk = approvals(&["c1", "c2"]);
+        press(&mut walk, "a a");
+        assert_eq!(came_to(&mut walk, name), comes_to, "{name}");
+    }
+}
+
+#[test]
+fn any_key_leaves_the_help_and_does_nothing_else() {
+    for name in ["a", "A", "d", "D", "t", "p", "?", "enter", "esc", "paste"] {
+        let mut walk = approvals(&["c1", "c2"]);
+        press(&mut walk, "?");
+        assert_eq!(came_to(&mut walk, name), "Show, card 0, -, -", "{name}");
+    }
+    let mut walk = approvals(&["c1"]);
+    press(&mut walk, "?");
+    assert_eq!(press(&mut walk, "^c"), Move::Stop);
+}
+
+#[test]
+fn a_key_that_does_nothing_says_which_ones_do() {
+    let mut walk = approvals(&["c1", "c2"]);
+    for (name, said) in [
+        ("q", "q does nothing here; keys: a d D t e v p s ?"),
+        ("enter", "Enter does nothing here; keys: a d D t e v p s ?"),
+        (
+            "\u{202e}",
+            "\\u{202e} does nothing here; keys: a d D t e v p s ?",
+        ),
+        ("other", "that does nothing here; keys: a d D t e v p s ?"),
+        ("A", "A comes after every card was on the screen"),
+        ("paste", "pasted text is not taken for keys"),
+    ] {
+        press(&mut walk, name);
+        assert_eq!(walk.say(), Some(said), "{name}");
+    }
+    press(&mut walk, "a");
+    assert_eq!(walk.say(), None);
+    press(&mut walk, "q");
+    let said = "q does nothing here; keys: a d A D t e v b p s ?";
+    assert_eq!(walk.say(), Some(said));
+}
+
+#[test]
+fn all_are_approved_only_after_every_card_was_on_the_screen() {
+    let mut walk = approvals(&["c1", "c2", "c3"]);
+    press(&mut walk, "A d n o enter");
+    assert_eq!(
+        (place(&walk), verdicts(&walk)),
+        ("card 1".into(), "deny no, -, -".into())
+    );
+    // A card that is not on the screen has no key but those that leave it.
+    for name in ["a", "A", "t", "d", "D", "e", "v"] {
+        walk.press(&key(name));
+        assert_eq!(place(&walk), "card 1", "{name}");
+    }
+    press(&mut walk, "a");
+    walk.press(&key("A"));
+    assert_eq!(verdicts(&walk), "deny no, yes, -");
+    press(&mut walk, "A");
+    assert_eq!(
+        (place(&walk), verdicts(&walk)),
+        ("summary".into(), "deny no, yes, yes".into())
+    );
+}
+
+#[test]
+fn all_are_denied_at_any_time_with_one_note() {
+    let mut walk = approvals(&["c1", "c2", "c3"]);
+    press(&mut walk, "a D n o enter");
+    assert_eq!(verdicts(&walk), "deny no, deny no, deny no");
+    assert_eq!(press(&mut walk, "enter"), Move::Send);
+}
+
+#[test]
+fn a_card_can_be_decided_anew() {
+    let mut walk = approvals(&["c1", "c2"]);
+    press(&mut walk, "a b d enter a");
+    assert_eq!(
+        (place(&walk), verdicts(&walk)),
+        ("summary".into(), "deny, yes".into())
+    );
+}
+
+#[test]
+fn a_tool_is_cleared_only_where_that_is_offered() {
+    let offered = Asks::Approval { always: false };
+    let mut walk = Walk::new(vec![asked('b', "c1", offered)], &Kept::default()).unwrap();
+    press(&mut walk, "t");
+    assert_eq!(
+        (place(&walk), verdicts(&walk)),
+        ("card 0".into(), "-".into())
+    );
+    let mut walk = approvals(&["c1"]);
+    press(&mut walk, "t");
+    assert_eq!(verdicts(&walk), "always");
+}
+
+#[test]
+fn questions_and_calls_in_doubt_have_keys_of_their_own() {
+    let asked = || {
+        vec![
+            asked('b', "c1", Asks::Question),
+            asked('b', "c2", Asks::InDoubt),
+        ]
+    };
+    for (keys, comes_to) in [
+        ("r n o enter n s o enter", "reply no, done=false so"),
+        ("n y s o enter", "leave, done=true so"),
+        ("n l", "leave, leave"),
+        // Both need words.
+        ("r enter", "-, -"),
+        ("n y enter", "leave, -"),
+        // Neither is an approval.
+        ("a d D t y A", "-, -"),
+        ("n a d D t r e A", "leave, -"),
+    ] {
+        let mut walk = Walk::new(asked(), &Kept::default()).unwrap();
+        press(&mut walk, keys);
+        assert_eq!(verdicts(&walk), comes_to, "{keys}");
+    }
+}
+
+#[test]
+fn a_run_is_left_as_a_whole_and_taken_up_as_a_whole() {
+    let two_runs = || {
+        let asked = vec![
+            asked('b', "c1", APPROVAL),
+            asked('c', "c1", APPROVAL),
+            asked('b', "c2", APPROVAL),
+        ];
+        Walk::new(asked, &Kept::default()).unwrap()
+    };
+    let mut walk = two_runs();
+    assert_eq!(press(&mut walk, "a p"), Move::Show);
+    assert_eq!(
+        (place(&walk), verdicts(&walk)),
+        ("card 2".into(), "yes, leave, -".into())
+    );
+    let mut walk = two_runs();
+    press(&mut walk, "p");
+    assert_eq!(
+        (place(&walk), verdicts(&walk)),
+        ("card 1".into(), "leave, -, leave".into())
+    );
+    // All that is left is denied; what was left waiting is not.
+    press(&mut walk, "D enter");
+    assert_eq!(verdicts(&walk), "leave, deny, leave");
+    // One verdict on the run that was left, and its other card needs one too.
+    press(&mut walk, "b a");
+    assert_eq!(
+        (place(&walk), verdicts(&walk)),
+        ("card 0".into(), "-, deny, yes".into())
+    );
+    let mut walk = two_runs();
+    assert_eq!(press(&mut walk, "p p"), Move::Park);
+}
+
+#[test]
+fn there_is_no_walk_without_cards() {
+    assert_eq!(Walk::new(Vec::new(), &Kept::default()), None);
+}
+
+#[test]
+fn a_line_ends_somewhere_and_holds_nothing_that_moves_a_cursor() {
+    let mut walk = approvals(&["c1"]);
+    press(&mut walk, "d");
+    walk.press(&Key::Paste(
+        "x\u{1b}[2J\r\n\ty".to_owned() + &"z".repeat(5000),
+    ));
+    let At::Writing { line, .. } = walk.at() else {
+        panic!("the note is left");
+    };
+    assert!(line.text().starts_with("x[2J   yzz"));
+    assert_eq!(line.text().chars().count(), 2000);
+}
+
+#[test]
+fn what_was_decided_about_a_card_stays_until_the_card_is_another() {
+    let mut walk = approvals(&["c1", "c2", "c3"]);
+    press(&mut walk, "a d n o enter");
+    walk.on_screen();
+    let kept = walk.keep();
+    // The second call has other arguments now: another call in its place.
+    let mut asked = walk.asked().to_vec();
+    asked[1].call = "c4".parse().unwrap();
+    let mut again = Walk::new(asked.clone(), &kept).unwrap();
+    assert_eq!(
+        (place(&again), verdicts(&again)),
+        ("card 1".into(), "yes, -, -".into())
+    );
+    assert!(!again.all_seen());
+    press(&mut again, "a");
+    assert!(again.all_seen());
+    // The same call, asked for anew, is another card too.
+    asked[0].request = Some(Digest::from_bytes([9; 32]));
+    let anew = Walk::new(asked, &kept).unwrap();
+    assert_eq!(
+        (place(&anew), verdicts(&anew)),
+        ("card 0".into(), "-, -, -".into())
+    );
+}
+
+#[test]
+fn a_run_whose_cards_were_all_left_is_not_asked_about_again() {
+    let mut walk = Walk::new(
+        vec![asked('b', "c1", Asks::Question), asked('b', "c2", APPROVAL)],
+        &Kept::default(),
+    )
+    .unwrap();
+    press(&mut walk, "n a");
+    let kept = walk.keep();
+    assert!(kept.left_all(&walk.asked()[..1]));
+    assert!(!kept.left_all(walk.asked()));
+    assert!(!kept.left_all(&[asked('b', "c3", Asks::Question)]));
+}
+
+fn some_key() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "a", "d", "D", "A", "t", "e", "v", "b", "p", "s", "?", "r", "y", "n", "l", "x", "enter",
+        "esc", "back", "^c", "^u", "paste", "other",
+    ])
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_pressed_only_what_was_seen_is_approved_and_only_enter_sends(
+        keys in prop::collection::vec((some_key(), any::<bool>()), 0..60),
+    ) {
+        let cards = vec![
+            asked('b', "c1", APPROVAL),
+            asked('c', "c1", APPROVAL),
+            asked('b', "c2", APPROVAL),
+            asked('b', "c3", Asks::Question),
+            asked('c', "c2", Asks::InDoubt),
+        ];
+        let mut walk = Walk::new(cards, &Kept::default()).unwrap();
+        for (name, on_screen) in keys {
+            if on_screen {
+                walk.on_screen();
+            }
+            let before = walk.clone();
+            let moved = walk.press(&key(name));
+            if moved == Move::Send {
+                prop_assert_eq!(name, "enter");
+                prop_assert_eq!(before.at(), &At::Summary);
+                prop_assert!(walk.verdicts.iter().all(Option::is_some));
+            }
+            for run in ['b', 'c'] {
+                let run = asked(run, "c1", APPROVAL).run;
+                let of_run = walk.asked.iter().zip(&walk.verdicts);
+                let left: Vec<bool> = of_run
+                    .filter(|(asked, _)| asked.run == run && asked.asks == APPROVAL)
+                    .map(|(_, verdict)| *verdict == Some(Verdict::Leave))
+                    .collect();
+                prop_assert!(left.iter().all(|one| *one == left[0]), "answered in part");
+            }
+            for (card, verdict) in walk.verdicts.iter().enumerate() {
+                let runs = matches!(verdict, Some(Verdict::Approve | Verdict::Always));
+                prop_assert!(!runs || walk.seen.contains(&card));
+            }
+        }
+    }
+}
