@@ -12,6 +12,7 @@
 
 mod agents;
 mod amendments;
+mod attended;
 mod audit;
 mod damage;
 mod docs;
@@ -23,6 +24,7 @@ mod policy;
 mod questions;
 mod runs;
 mod support;
+mod terminal;
 mod tools;
 mod unknown_names;
 mod watch;
