@@ -1,7 +1,7 @@
 //! Each key at a card, a note, the help and the summary, with the screens that they lead to.
 
 use super::golden;
-use super::people::QUESTION;
+use super::people::{QUESTION, in_doubt};
 use super::tmux::{Start, Window};
 use crate::support::SCRIPT;
 
@@ -135,6 +135,31 @@ fn answer_a_question_and_leave_it() {
         look.golden("question-left", &window);
         window.press(&["p"]);
         assert_eq!(window.ended(), 2);
+        assert!(window.is_restored());
+    }
+}
+
+#[test]
+fn settle_a_doubt_or_leave_it() {
+    for look in LOOKS {
+        let Looks(columns, color) = look;
+        let env: &[(&str, &str)] = if color { &[] } else { &[("NO_COLOR", "1")] };
+        let window = in_doubt(columns, env);
+        window.shows("? help");
+        look.golden("in-doubt", &window);
+        window.after(&["n"], "it did not take effect");
+        window.write("no");
+        window.until("the note", |screen| screen.contains("no_"));
+        look.golden("settling", &window);
+        window.after(&["Escape"], "? help");
+        window.after(&["y"], "it took effect");
+        window.write("yes");
+        window.after(&["Enter"], "your answers");
+        look.golden("settled", &window);
+        window.after(&["b"], "your answer so far");
+        window.after(&["l"], "your answers");
+        window.press(&["s"]);
+        assert_eq!(window.ended(), 130);
         assert!(window.is_restored());
     }
 }

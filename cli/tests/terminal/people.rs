@@ -4,7 +4,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::golden;
 use super::tmux::{RUN, Start, Window};
 
 /// A program of the person's, as a shell script in the folder of the window.
@@ -310,9 +309,11 @@ text = "Done."
 "#;
 
 /// A window over a call of which nobody knows whether it took effect.
-fn in_doubt() -> Window {
+pub(super) fn in_doubt(columns: usize, env: &[(&str, &str)]) -> Window {
     let args = [&RUN[..], &["--park", "--attend", "never"]].concat();
     let start = Start {
+        columns,
+        env,
         args: &args,
         script: ONE_WRITE,
         ..Start::default()
@@ -352,11 +353,10 @@ fn a_call_in_doubt_is_settled_with_words() {
             "it did not: I looked",
         ),
     ] {
-        let window = in_doubt();
+        let window = in_doubt(80, &[("NO_COLOR", "1")]);
         let screen = window.shows("? help");
         assert!(screen.contains("and nobody knows whether"), "{screen}");
         assert!(!screen.contains("approve"), "{screen}");
-        golden("in-doubt-80-plain", &screen);
         window.after(&[key], asks);
         window.press(&["Enter"]);
         window.shows("write something, or Esc to go back");
@@ -370,7 +370,7 @@ fn a_call_in_doubt_is_settled_with_words() {
 
 #[test]
 fn a_call_in_doubt_can_be_left_so() {
-    let window = in_doubt();
+    let window = in_doubt(80, &[("NO_COLOR", "1")]);
     window.shows("? help");
     window.after(&["l"], "left waiting");
     window.press(&["Enter"]);
