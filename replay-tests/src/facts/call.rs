@@ -37,28 +37,17 @@ fn request(state: &RunState, number: u32) -> Digest {
 
 /// `call.proposed`, of the tool that the model named.
 pub fn proposed(number: u32) -> Fact {
-    let build = move |state: &RunState| {
-        let tool = known(state, number).tool().cloned();
-        let tool = tool.unwrap_or_else(|| name("unknown"));
-        let paired = tool.as_str() == "set";
-        Event::CallProposed(CallProposed {
-            call: call(number),
-            containment: Containment::InProcess,
-            definition: digest(Purpose::Tool, tool.as_str().as_bytes()),
-            execute: paired.then(|| name("set_execute")),
-            precondition: PreconditionKind::None,
-            risk: DeclaredRisk::HighRisk,
-            supersedes: None,
-            tool,
-        })
-    };
-    Fact::of(build).with(&["arguments"])
+    proposal_of(number, None)
 }
 
 /// `call.proposed` by a person, in place of a pending call.
 pub fn amended(number: u32, old: u32) -> Fact {
+    proposal_of(number, Some(old))
+}
+
+fn proposal_of(number: u32, old: Option<u32>) -> Fact {
     let build = move |state: &RunState| {
-        let tool = known(state, old).tool().cloned();
+        let tool = known(state, old.unwrap_or(number)).tool().cloned();
         let tool = tool.unwrap_or_else(|| name("unknown"));
         let paired = tool.as_str() == "set";
         Event::CallProposed(CallProposed {
@@ -68,7 +57,7 @@ pub fn amended(number: u32, old: u32) -> Fact {
             execute: paired.then(|| name("set_execute")),
             precondition: PreconditionKind::None,
             risk: DeclaredRisk::HighRisk,
-            supersedes: Some(call(old)),
+            supersedes: old.map(call),
             tool,
         })
     };
