@@ -33,6 +33,9 @@ pub(crate) struct CardOut {
     preview: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    /// Of a call in doubt, what its tool knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     requested_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +98,7 @@ impl CardOut {
             arguments_given: card.arguments_given,
             preview: card.preview,
             message: card.message,
+            detail: card.detail,
             requested_at: card.requested_at,
             expires_at: card.expires_at,
             expired: card.kind != CardKind::InDoubt && card.expires_at.is_some_and(|at| now >= at),

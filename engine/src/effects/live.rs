@@ -10,6 +10,7 @@ use placet_ledger::event::{FailureKind, ModelFailure, RefusalKind, Settlement};
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::limits::{CONTENT_BYTES_MAX, INTEGER_MAX, PENDING_CALLS_MAX};
 use placet_ledger::permit::Permit;
+use placet_ledger::precondition::Precondition;
 use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::run::{Command, Ended, Ending};
 
@@ -98,11 +99,12 @@ impl LiveHandler {
     /// Asks the tool itself what became of an execution that has no outcome.
     async fn reconcile(&self, tool: &Name, interrupted: Interrupted<'_>) -> Act {
         let call = interrupted.call;
-        let Lookup::Tool(found) = self.registry.visible(tool.as_str()) else {
-            return Act::bare(Command::RecordDoubt { call });
+        let found = match self.registry.visible(tool.as_str()) {
+            Lookup::Tool(found) => found.execute().map(|executing| (found, executing)),
+            Lookup::HiddenHalf | Lookup::Unknown => None,
         };
-        let Some(executing) = found.execute() else {
-            return Act::bare(Command::RecordDoubt { call });
+        let Some((found, executing)) = found else {
+            return doubt(call, String::from("the tool is not there to be asked"));
         };
         let asked = executing.reconcile(interrupted);
         match timeout(found.spec().timeout_ms(), asked).await {
@@ -120,10 +122,33 @@ impl LiveHandler {
                 call,
                 verdict: Settlement::NotDone,
             }),
-            Some(Ok(Reconciled::Unknown) | Err(_)) | None => {
-                Act::bare(Command::RecordDoubt { call })
-            }
+            Some(Ok(Reconciled::Unknown)) => doubt(call, left_where(&interrupted)),
+            Some(Err(error)) => doubt(call, error.to_string()),
+            None => doubt(call, String::from("the tool took too long to look")),
         }
+    }
+}
+
+/// Where a person may look for what an execution left, that its tool cannot tell by itself.
+fn left_where(interrupted: &Interrupted<'_>) -> String {
+    let places = interrupted.precondition.map(Precondition::places);
+    let places = places.unwrap_or_default().join(" and ");
+    if places.is_empty() {
+        return String::from("the tool cannot tell whether it took effect");
+    }
+    let run: String = interrupted.run.to_string().chars().take(8).collect();
+    format!(
+        "what is at {places} is neither as it was before nor as it would be after; what this call \
+         set aside is beside it, under a name that begins with .placet-{run}-{}",
+        interrupted.call
+    )
+}
+
+/// A doubt, with what is known.
+fn doubt(call: CallId, detail: String) -> Act {
+    Act {
+        command: Command::RecordDoubt { call },
+        texts: Texts::from([(String::from("detail"), Text::plain(detail))]),
     }
 }
 
@@ -206,7 +231,7 @@ impl EffectHandler for LiveHandler {
         };
         let Some((tool, executing)) = found else {
             // The registry was compared with the run's scope before it was taken up.
-            return Act::bare(Command::RecordDoubt { call });
+            return doubt(call, String::from("the tool is not there"));
         };
         let reads = tool.spec().risk == DeclaredRisk::ReadOnly;
         let work = timeout(tool.spec().timeout_ms(), executing.execute(permit));
@@ -226,9 +251,7 @@ impl EffectHandler for LiveHandler {
         let (ending, result) = match outcome {
             Some(Ok(output)) => (Ending::Succeeded, output.result),
             Some(Err(ToolError::Stale { detail })) => (Ending::Stale, Text::plain(detail)),
-            Some(Err(ToolError::InDoubt { .. })) => {
-                return Act::bare(Command::RecordDoubt { call });
-            }
+            Some(Err(ToolError::InDoubt { detail })) => return doubt(call, detail),
             Some(Err(error @ (ToolError::Refused { .. } | ToolError::Failed { .. }))) => (
                 Ending::Failed(FailureKind::Tool),
                 Text::plain(error.to_string()),
@@ -238,7 +261,10 @@ impl EffectHandler for LiveHandler {
                 (Ending::Failed(FailureKind::Timeout), text)
             }
             // What changes things may still be at it.
-            None => return Act::bare(Command::RecordDoubt { call }),
+            None => {
+                let what = "it took too long, and may still be at it";
+                return doubt(call, what.to_owned());
+            }
         };
         let command = Command::RecordOutcome(Ended {
             call,

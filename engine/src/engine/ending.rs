@@ -94,7 +94,10 @@ impl Engine {
                 );
                 handler.perform(brief).await
             }
-            Err(_) => Act::bare(Command::RecordDoubt { call }),
+            Err(error) => Act {
+                command: Command::RecordDoubt { call },
+                texts: Texts::from([(String::from("detail"), Text::plain(error.to_string()))]),
+            },
         })
     }
 }

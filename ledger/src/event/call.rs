@@ -154,7 +154,7 @@ pub enum DoubtReason {
     Unknown,
 }
 
-/// It started and nobody knows.
+/// It started and nobody knows. Content: detail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionInDoubt {

@@ -154,7 +154,7 @@ pub enum Command {
     },
     /// Record how an execution ended. Texts: result.
     RecordOutcome(Ended),
-    /// Record that nobody knows whether an interrupted execution took effect.
+    /// Record that nobody knows whether an interrupted execution took effect. Texts: detail.
     RecordDoubt {
         /// The call.
         call: CallId,

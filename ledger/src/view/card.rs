@@ -85,6 +85,9 @@ pub struct Card {
     /// What it would do, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Of a call in doubt, what its tool knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
     /// When it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_at: Option<Timestamp>,
@@ -154,6 +157,7 @@ impl Card {
             arguments_given: reader.json("arguments_given", given),
             preview: reader.text("preview", proposed.preview.as_ref()),
             message: reader.text("message", proposed.message.as_ref()),
+            detail: reader.text("detail", doubt_detail(kind, call)),
             requested_at: asked_at(call),
             expires_at: call.expires_at(),
             quorum: requested.map(|asked| quorum(asked.quorum, kind)),
@@ -178,9 +182,15 @@ impl Card {
             proposed.preview,
             proposed.message,
         ];
+        let detail = kind(state, call).and_then(|kind| doubt_detail(kind, call).copied());
         let earlier = earlier_open(state, call).map(|other| other.proposed()?.precondition);
         let notes = denied_before(state, call).map(|denied| denied.note().copied());
-        let blobs = own.into_iter().chain(earlier).chain(notes).flatten();
+        let blobs = own
+            .into_iter()
+            .chain([detail])
+            .chain(earlier)
+            .chain(notes)
+            .flatten();
         needs.extend(blobs.map(|blob| blob.commitment));
         needs
     }
@@ -200,6 +210,14 @@ fn kind(state: &RunState, call: &Call) -> Option<CardKind> {
         | Phase::Granted
         | Phase::Executing { .. }
         | Phase::Closed(_) => None,
+    }
+}
+
+/// What is known of a call in doubt.
+fn doubt_detail(kind: CardKind, call: &Call) -> Option<&Blob> {
+    match kind {
+        CardKind::InDoubt => call.result(),
+        CardKind::Approval | CardKind::Question => None,
     }
 }
 

@@ -153,6 +153,8 @@ fn parts(card: &Card, look: &Look, most: usize) -> Vec<Part> {
         parts.push(Part::of("question", block(message, Letters::Kept)));
         return parts;
     }
+    let detail = card.detail.as_ref();
+    parts.extend(detail.map(|text| Part::of("what is known", block(text, Letters::Marked))));
     let runs = "what would run";
     parts.push(match &card.arguments {
         Some(value) => Part::of(runs, arguments(value, look, most)),

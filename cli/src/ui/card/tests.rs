@@ -31,6 +31,7 @@ pub(crate) fn sample() -> Card {
         arguments_given: None,
         preview: Some("@@ -1 +1,2 @@\n milk\n+eggs\n-old\n".into()),
         message: Some("Write notes.txt.".into()),
+        detail: None,
         requested_at: Some("2026-12-01T08:00:00.000000Z".parse().unwrap()),
         expires_at: Some("2026-12-01T10:30:00.000000Z".parse().unwrap()),
         quorum: Some(Quorum { need: 1, have: 0 }),

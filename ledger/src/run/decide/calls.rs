@@ -344,14 +344,15 @@ pub(super) fn record_outcome(state: &RunState, given: &Given, ended: Ended) -> D
     Ok(vec![Decided { event, blobs }])
 }
 
-pub(super) fn record_doubt(state: &RunState, call: CallId) -> Decision {
+pub(super) fn record_doubt(state: &RunState, given: &Given, call: CallId) -> Decision {
     let found = call_that(state, call, executing, "the call is not being executed")?;
-    let event = ExecutionInDoubt {
+    let blobs = blobs(given, &[], &["detail"])?;
+    let event = Event::ExecutionInDoubt(ExecutionInDoubt {
         attempt: found.attempts(),
         call,
         reason: DoubtReason::Unknown,
-    };
-    Ok(vec![Decided::fact(Event::ExecutionInDoubt(event))])
+    });
+    Ok(vec![Decided { event, blobs }])
 }
 
 pub(super) fn settle(

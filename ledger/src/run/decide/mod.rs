@@ -77,7 +77,7 @@ pub fn decide(state: Option<&RunState>, given: &Given, command: Command) -> Deci
         Command::Gate { call } => calls::gate(state, given, call),
         Command::Begin { call, active_ms } => calls::begin(state, given, call, active_ms),
         Command::RecordOutcome(ended) => calls::record_outcome(state, given, ended),
-        Command::RecordDoubt { call } => calls::record_doubt(state, call),
+        Command::RecordDoubt { call } => calls::record_doubt(state, given, call),
         Command::Settle { call, verdict } => calls::settle(state, given, call, verdict),
         Command::Answer(set) => approvals::answer(state, given, &set),
         Command::Amend(proposal) => amend::amend(state, given, proposal),

@@ -214,6 +214,7 @@ impl RunState {
         let call = self.executing(event.call, event.attempt)?;
         call.phase = Phase::InDoubt;
         call.doubt = Some(envelope.digest());
+        call.result = envelope.blobs().get("detail").copied();
         call.last = envelope.header().id;
         Ok(())
     }
