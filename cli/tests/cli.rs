@@ -23,6 +23,7 @@ mod live_policy;
 mod policy;
 mod questions;
 mod runs;
+mod steering;
 mod support;
 mod terminal;
 mod tools;

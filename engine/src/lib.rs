@@ -20,6 +20,7 @@ pub mod record;
 pub mod recording;
 pub mod replay;
 pub mod runner;
+pub mod steering;
 pub mod stop;
 pub mod tool;
 pub mod workspace;

@@ -10,7 +10,7 @@ use crate::id::{CallId, Name};
 use crate::judge::GateInput;
 use crate::limits::DENIALS_OF_TARGET_MAX;
 use crate::policy::{ASK_USER, ApprovalPolicy, Attendance};
-use crate::precondition::Precondition;
+use crate::precondition::Aim;
 use crate::risk::DeclaredRisk;
 use crate::run::{Call, Proposed, RunState};
 
@@ -151,12 +151,14 @@ impl<'a> Hypothetical<'a> {
         let denied = state
             .denied()
             .filter(|other| other.tool() == Some(self.tool));
-        let target = self.aims().map(|aims| aims.path().to_owned());
+        let target = self
+            .aims()
+            .map(|aims| aims.precondition().path().to_owned());
         let denied: Vec<_> = denied.collect();
         repeated(state, contents, &denied, equal, target)
     }
 
-    fn aims(&self) -> Option<Precondition> {
+    fn aims(&self) -> Option<Aim> {
         serde_json::from_slice(self.precondition?).ok()
     }
 }
@@ -179,22 +181,22 @@ pub fn gate_needs(state: &RunState, call: CallId) -> BTreeSet<Commitment> {
         .collect()
 }
 
-/// What has to hold when a call is executed.
-fn precondition(contents: &Contents, proposed: &Proposed) -> Option<Precondition> {
+/// What a call aims at.
+fn aim(contents: &Contents, proposed: &Proposed) -> Option<Aim> {
     let blob = proposed.precondition.as_ref()?;
     serde_json::from_slice(contents.bytes(&blob.commitment)?).ok()
 }
 
 /// Path of what a call would change.
 pub fn target(contents: &Contents, call: &Call) -> Option<String> {
-    let precondition = precondition(contents, call.proposed()?)?;
-    Some(precondition.path().to_owned())
+    let aim = aim(contents, call.proposed()?)?;
+    Some(aim.precondition().path().to_owned())
 }
 
 /// Every path that a call is about.
 pub fn places(contents: &Contents, call: &Call) -> Option<Vec<String>> {
-    let precondition = precondition(contents, call.proposed()?)?;
-    let places = precondition.places().into_iter();
+    let aim = aim(contents, call.proposed()?)?;
+    let places = aim.precondition().places().into_iter();
     Some(places.map(str::to_owned).collect())
 }
 
@@ -202,6 +204,6 @@ pub fn places(contents: &Contents, call: &Call) -> Option<Vec<String>> {
 fn reach(contents: &Contents, proposed: &Proposed) -> Option<Vec<String>> {
     match proposed.precondition {
         None => Some(Vec::new()),
-        Some(_) => precondition(contents, proposed).map(|found| found.reach()),
+        Some(_) => aim(contents, proposed).map(|aim| aim.reach()),
     }
 }

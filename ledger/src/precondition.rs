@@ -209,3 +209,63 @@ impl Precondition {
         }
     }
 }
+
+/// What a call aims at: the precondition, and the other names of what it changes that steer
+/// programs. Without such names it is written as the precondition alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Aim {
+    /// It goes by other names as well: through links, by the path of the workspace itself.
+    Named(Named),
+    /// It has no other name that matters.
+    Plain(Precondition),
+}
+
+/// A precondition with the other names of what it is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// The other names, sorted.
+    pub names: Vec<String>,
+    /// What has to hold.
+    pub precondition: Precondition,
+}
+
+impl Aim {
+    /// A precondition with the other names of what it is about.
+    pub fn new(precondition: Precondition, names: Vec<String>) -> Self {
+        if names.is_empty() {
+            Self::Plain(precondition)
+        } else {
+            Self::Named(Named {
+                names,
+                precondition,
+            })
+        }
+    }
+
+    /// What has to hold: all that an executing half looks at.
+    pub fn precondition(&self) -> &Precondition {
+        match self {
+            Self::Named(named) => &named.precondition,
+            Self::Plain(precondition) => precondition,
+        }
+    }
+
+    /// The same, by itself.
+    pub fn into_precondition(self) -> Precondition {
+        match self {
+            Self::Named(named) => named.precondition,
+            Self::Plain(precondition) => precondition,
+        }
+    }
+
+    /// Every path that the call may write or remove, by every name.
+    pub fn reach(&self) -> Vec<String> {
+        let mut all = self.precondition().reach();
+        if let Self::Named(named) = self {
+            all.extend(named.names.iter().cloned());
+        }
+        all
+    }
+}

@@ -4,7 +4,7 @@ use placet_ledger::canonical::EncodeError;
 use placet_ledger::content::Contents;
 use placet_ledger::digest::Digest;
 use placet_ledger::id::{CallId, Name, RunId};
-use placet_ledger::precondition::Precondition;
+use placet_ledger::precondition::{Aim, Precondition};
 use placet_ledger::run::{Effect, RunState};
 use serde_json::Value;
 
@@ -166,8 +166,12 @@ fn reconcile(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief,
         .map_err(|_| BriefError::Content("arguments"))?;
     let precondition = match &proposed.precondition {
         None => None,
-        Some(blob) => serde_json::from_slice(read(&blob.commitment, "precondition")?)
-            .map_err(|_| BriefError::Content("precondition"))?,
+        Some(blob) => {
+            let bytes = read(&blob.commitment, "precondition")?;
+            let aim: Aim =
+                serde_json::from_slice(bytes).map_err(|_| BriefError::Content("precondition"))?;
+            Some(aim.into_precondition())
+        }
     };
     let tool = proposed.tool.clone();
     Ok(Brief::Reconcile {

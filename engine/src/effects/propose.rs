@@ -8,7 +8,7 @@ use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::RefusalKind;
 use placet_ledger::id::CallId;
 use placet_ledger::limits::CONTENT_BYTES_MAX;
-use placet_ledger::precondition::PreconditionKind;
+use placet_ledger::precondition::{Aim, PreconditionKind};
 use placet_ledger::run::{Command, Proposal};
 use serde::Serialize;
 
@@ -68,7 +68,8 @@ fn proposal(
             String::from("execute_arguments"),
             json_text(&draft.execute_arguments),
         );
-        texts.insert(String::from("precondition"), json_text(&draft.precondition));
+        let aim = Aim::new(draft.precondition.clone(), draft.known_as.clone());
+        texts.insert(String::from("precondition"), json_text(&aim));
         texts.insert(String::from("message"), Text::plain(draft.message.clone()));
         if let Some(preview) = &draft.preview {
             texts.insert(String::from("preview"), Text::diff(preview.clone()));

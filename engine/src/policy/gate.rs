@@ -11,7 +11,7 @@ use placet_ledger::judge::{GateInput, Judge, Verdict};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::risk::{DeclaredRisk, RiskTier};
 
-use super::always::steers;
+use crate::steering;
 
 /// The gate as the ledger calls it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -132,7 +132,7 @@ fn question(input: &GateInput<'_>) -> Option<Verdict> {
 
 fn always_asks(input: &GateInput<'_>) -> Option<Verdict> {
     let steering = match &input.reach {
-        Some(paths) => paths.iter().find_map(|path| steers(path)),
+        Some(paths) => steering::steer(paths),
         // What cannot be read may be anything.
         None => Some("unreadable-target"),
     };

@@ -1,7 +1,5 @@
 //! May this call run unasked? Pure judgement over recorded values.
 
-mod always;
 mod gate;
 
-pub use always::steers;
 pub use gate::{Gate, LAYERS, Layer, gate};

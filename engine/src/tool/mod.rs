@@ -78,6 +78,8 @@ pub struct Draft {
     pub preview: Option<String>,
     /// What the preview was computed against.
     pub precondition: Precondition,
+    /// Other names of what would be changed, as far as they steer programs.
+    pub known_as: Vec<String>,
 }
 
 /// What an execution yielded.

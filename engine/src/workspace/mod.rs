@@ -7,6 +7,7 @@
 
 mod closed;
 mod error;
+mod leads;
 mod open;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use serde::Serialize;
 
 pub use closed::ClosedSet;
 pub use error::{PathError, WorkspaceError};
+pub(crate) use leads::plain;
 pub(crate) use open::Opened;
 
 use closed::node_of;

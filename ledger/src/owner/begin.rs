@@ -13,7 +13,7 @@ use crate::error::LedgerError;
 use crate::event::{ApprovalGranted, Event};
 use crate::id::{CallId, RunId, Version};
 use crate::permit::{Granted, Permit};
-use crate::precondition::Precondition;
+use crate::precondition::{Aim, Precondition};
 use crate::proposal::proposal_digest;
 use crate::run::{Caller, Command, Grant, Proposed, Rejection};
 
@@ -172,7 +172,10 @@ impl Owner {
         let unreadable = |_| LedgerError::Unproven(call);
         let arguments: Value = serde_json::from_slice(read(&arguments)).map_err(unreadable)?;
         let precondition: Option<Precondition> = match &proposed.precondition {
-            Some(blob) => Some(serde_json::from_slice(read(blob)).map_err(unreadable)?),
+            Some(blob) => {
+                let aim: Aim = serde_json::from_slice(read(blob)).map_err(unreadable)?;
+                Some(aim.into_precondition())
+            }
             None => None,
         };
         Ok(Granted {

@@ -325,6 +325,7 @@ impl ProposeTool for Counted {
             message: format!("Set {key}."),
             preview: Some(format!("--- {key}\n+++ {key}\n-{before}\n+{value}\n")),
             precondition: change.precondition(&inner.map),
+            known_as: Vec::new(),
         })
     }
 }

@@ -80,6 +80,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
             path,
             root: files.workspace.root(),
         },
+        known_as: Vec::new(),
     })
 }
 

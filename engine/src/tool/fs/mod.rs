@@ -3,6 +3,7 @@
 //! Proposing resolves the paths and computes the whole change; executing is a compare-and-swap
 //! (`swap`), whether of one file, of a folder with everything in it, or from place to place.
 
+mod alias;
 mod edit;
 mod find;
 mod grep;
@@ -30,9 +31,10 @@ use placet_ledger::precondition::Precondition;
 use serde::Serialize;
 use serde_json::Value;
 
+use self::alias::Named;
 use self::transfer::{Transferring, Verb};
 use super::registry::{Registry, RegistryError};
-use super::{ToolError, Words};
+use super::{ProposeTool, ToolError, Words};
 use crate::workspace::{Exchanges, Opened, TEMPORARY_PREFIX, Target, Workspace};
 
 /// Bits that make a program run as somebody else, or a folder sticky: no tool hands them on.
@@ -55,24 +57,28 @@ pub fn register_file_tools(
     registry.plain(stat::spec().build()?, Arc::new(stat::Status(shared())))?;
     registry.plain(find::spec().build()?, Arc::new(find::Find(shared())))?;
     registry.plain(grep::spec().build()?, Arc::new(grep::Grep(shared())))?;
+    let named = |proposing: Arc<dyn ProposeTool>| {
+        let files = shared();
+        Arc::new(Named { files, proposing })
+    };
     registry.pair(
         write::spec().build()?,
-        Arc::new(write::WriteFile(shared())),
+        named(Arc::new(write::WriteFile(shared()))),
         Arc::new(write::Put(shared())),
     )?;
     registry.pair(
         edit::spec().build()?,
-        Arc::new(edit::EditFile(shared())),
+        named(Arc::new(edit::EditFile(shared()))),
         Arc::new(write::Put(shared())),
     )?;
     registry.pair(
         remove::spec().build()?,
-        Arc::new(remove::Remove(shared())),
+        named(Arc::new(remove::Remove(shared()))),
         Arc::new(remove::Remove(shared())),
     )?;
     registry.pair(
         make::spec().build()?,
-        Arc::new(make::MakeFolder(shared())),
+        named(Arc::new(make::MakeFolder(shared()))),
         Arc::new(make::MakeFolder(shared())),
     )?;
     for verb in [Verb::Move, Verb::Copy] {
@@ -80,7 +86,7 @@ pub fn register_file_tools(
             files: shared(),
             verb,
         });
-        registry.pair(verb.spec().build()?, tool.clone(), tool)?;
+        registry.pair(verb.spec().build()?, named(tool.clone()), tool)?;
     }
     Ok(())
 }

@@ -68,6 +68,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         message: format!("Remove {path} ({bytes}).{}", files.notes(&current)),
         preview: Some(preview),
         precondition: current.precondition(&files.workspace, &target),
+        known_as: Vec::new(),
     })
 }
 
@@ -96,6 +97,7 @@ fn draft_tree(files: &Files, target: &Target, recursive: bool) -> Result<Draft, 
         ),
         preview: Some(format!("--- a/{path}/\n+++ /dev/null\n{}", tree.lines('-'))),
         precondition: tree.precondition(&files.workspace, target),
+        known_as: Vec::new(),
     })
 }
 

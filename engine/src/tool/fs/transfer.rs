@@ -175,6 +175,7 @@ pub(super) fn draft(files: &Files, verb: Verb, arguments: &Value) -> Result<Draf
             }),
             target: Box::new(target),
         },
+        known_as: Vec::new(),
     })
 }
 

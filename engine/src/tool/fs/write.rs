@@ -75,6 +75,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         message,
         preview: Some(diff.text),
         precondition,
+        known_as: Vec::new(),
     })
 }
 

@@ -1,8 +1,10 @@
-//! What asks whatever the policy: files that run or steer programs later, by where they lie.
+//! Files that run or steer programs later, known by where they lie: they ask whatever the policy.
 //!
 //! A tool may write them only with a person's word each time, since whoever writes them decides
 //! what other programs do when nobody looks. Names are compared without regard to case, as some
 //! file systems do, and wherever in the workspace they stand.
+
+use std::collections::BTreeSet;
 
 /// Folders whose every file steers a program, with the row that asks.
 const FOLDERS: &[(&str, &str)] = &[
@@ -46,11 +48,37 @@ const FOLDERS: &[(&str, &str)] = &[
     (".gnupg", "shell"),
     (".config", "shell"),
     (".local", "shell"),
+    (".clinerules", "agent"),
+    (".gradle", "toolchain"),
 ];
 
 /// Single files that steer a program, with the row that asks.
 const FILES: &[(&str, &str)] = &[
     ("placet.toml", "placet"),
+    (".wgetrc", "shell"),
+    (".curlrc", "shell"),
+    (".condarc", "toolchain"),
+    (".rprofile", "toolchain"),
+    (".netrc", "shell"),
+    (".screenrc", "shell"),
+    (".tmux.conf", "shell"),
+    (".login", "shell"),
+    (".tcshrc", "shell"),
+    (".cshrc", "shell"),
+    (".zlogout", "shell"),
+    (".gvimrc", "editor"),
+    (".vimrc.local", "editor"),
+    (".emacs", "editor"),
+    (".aider.conf.yaml", "agent"),
+    ("opencode.json", "agent"),
+    ("qwen.md", "agent"),
+    (".hgrc", "hg"),
+    (".envrc.local", "environment"),
+    ("lefthook-local.yml", "git-hooks"),
+    ("lefthook.toml", "git-hooks"),
+    (".build.yml", "workflow"),
+    (".appveyor.yml", "workflow"),
+    (".gitlab-ci.yaml", "workflow"),
     (".gitmodules", "git"),
     (".gitattributes", "git"),
     (".gitconfig", "git"),
@@ -121,6 +149,59 @@ const FILES: &[(&str, &str)] = &[
     (".xsessionrc", "shell"),
 ];
 
+/// Beginnings and ends of names that steer a program, whatever stands beside them.
+const FORMS: &[(&str, &str, &str)] = &[
+    (".env.", "", "environment"),
+    ("", ".code-workspace", "editor"),
+];
+
+/// What together makes a folder a store of versions, whatever its own name.
+const REPOSITORY: [&str; 3] = ["head", "objects", "refs"];
+
+/// Folders in which people keep all kinds of work: that a workspace lies beneath one says nothing.
+const HOMES: [&str; 4] = [".config", ".local", ".ssh", ".gnupg"];
+
+/// Which row asks about a change that reaches these paths.
+pub fn steer(paths: &[String]) -> Option<&'static str> {
+    let one = paths.iter().find_map(|path| steers(path));
+    one.or_else(|| makes_repository(paths).then_some("git"))
+}
+
+/// Whether these paths make a store of versions of some folder.
+fn makes_repository(paths: &[String]) -> bool {
+    let folded: BTreeSet<String> = paths.iter().map(|path| folded_path(path)).collect();
+    folded.iter().any(|path| {
+        let above = match path.rsplit_once('/') {
+            Some((above, "head")) => format!("{above}/"),
+            None if path == "head" => String::new(),
+            Some(_) | None => return false,
+        };
+        REPOSITORY
+            .iter()
+            .all(|name| folded.contains(&format!("{above}{name}")))
+    })
+}
+
+/// Names of which each, in a folder that holds the others, makes it a store of versions.
+pub fn repository_names() -> [&'static str; 3] {
+    ["HEAD", "objects", "refs"]
+}
+
+/// Every place, beneath whatever folder, that steers a program by its name alone.
+pub fn places() -> impl Iterator<Item = &'static str> {
+    FOLDERS.iter().chain(FILES).map(|(place, _)| *place)
+}
+
+/// Which row asks about `path` in a workspace that lies at `root`: the folder may itself lie in one
+/// that steers a program.
+pub fn steers_in(root: &str, path: &str) -> Option<&'static str> {
+    let above = root
+        .split('/')
+        .filter(|name| !HOMES.contains(&folded(name).as_str()));
+    let above: Vec<_> = above.collect();
+    steers(&format!("{}/{path}", above.join("/")))
+}
+
 /// Which row asks about writing or removing `path`, a path beneath the workspace, if it runs or
 /// steers programs later.
 pub fn steers(path: &str) -> Option<&'static str> {
@@ -131,32 +212,55 @@ pub fn steers(path: &str) -> Option<&'static str> {
         .collect();
     let folder = FOLDERS.iter().find(|(folder, _)| {
         let wanted: Vec<&str> = folder.split('/').collect();
-        names.windows(wanted.len()).any(|window| window == wanted)
+        names.windows(wanted.len()).any(|window| {
+            let mut pairs = window.iter().zip(&wanted);
+            pairs.all(|(name, wanted)| name == wanted || is_short_of(name, wanted))
+        })
     });
     if let Some((_, rule)) = folder {
         return Some(rule);
     }
     let last = names.last()?;
-    let file = FILES.iter().find(|(file, _)| file == last);
-    file.map(|(_, rule)| *rule)
+    let file = FILES
+        .iter()
+        .find(|(file, _)| file == last || is_short_of(last, file));
+    let form = |(begins, ends, _): &&(&str, &str, &str)| {
+        last.starts_with(begins) && last.ends_with(ends) && last.len() > begins.len() + ends.len()
+    };
+    let form = || FORMS.iter().find(form).map(|(_, _, rule)| *rule);
+    file.map(|(_, rule)| *rule).or_else(form)
+}
+
+fn folded_path(path: &str) -> String {
+    let names = path.split('/').filter(|name| !name.is_empty());
+    names.map(folded).collect::<Vec<_>>().join("/")
+}
+
+/// Whether a name is what old file systems make of a long one: its first letters, a tilde, a digit.
+fn is_short_of(name: &str, long: &str) -> bool {
+    let Some((begins, rest)) = name.split_once('~') else {
+        return false;
+    };
+    let long = long.trim_start_matches('.');
+    let stem = long.split('.').next().unwrap_or_default();
+    let short: String = stem.chars().filter(|c| *c != ' ').take(6).collect();
+    !short.is_empty() && begins == short && rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// A name as the most lenient file system compares it: without case, without the characters that
 /// some leave out, without the dots and blanks at the end that others cut off.
 fn folded(name: &str) -> String {
     let shown = |c: &char| !is_ignored(*c);
-    let lower: String = name
-        .chars()
-        .filter(shown)
-        .flat_map(char::to_lowercase)
-        .collect();
+    // A stream of a file is that file.
+    let name = name.split(':').next().unwrap_or_default();
+    // Up and down again, so that letters that share a capital are one.
+    let cased = |c: char| c.to_uppercase().flat_map(char::to_lowercase);
+    let lower: String = name.chars().filter(shown).flat_map(cased).collect();
     let cut = lower.trim_end_matches(['.', ' ']);
-    // The short names of old file systems.
-    let short = cut.strip_suffix("~1").filter(|name| *name == "git");
-    match (short, cut.is_empty()) {
-        (Some(_), _) => String::from(".git"),
-        (None, true) => lower,
-        (None, false) => cut.to_owned(),
+    if cut.is_empty() {
+        lower
+    } else {
+        cut.to_owned()
     }
 }
 
@@ -164,7 +268,23 @@ fn folded(name: &str) -> String {
 fn is_ignored(c: char) -> bool {
     matches!(
         c,
-        '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
     )
 }
 
@@ -203,6 +323,15 @@ mod tests {
             (".npmrc", "toolchain"),
             (".bashrc", "shell"),
             (".husky/pre-push", "git-hooks"),
+            (".v\u{17f}code/tasks.json", "editor"),
+            (".g\u{ad}it/config", "git"),
+            (".g\u{200b}it/config", "git"),
+            ("ENVRC~1", "environment"),
+            ("GITHUB~1/workflows/x", "workflow"),
+            ("PLACET~1.TOM", "placet"),
+            (".env.local", "environment"),
+            ("x.code-workspace", "editor"),
+            (".clinerules/a.md", "agent"),
         ] {
             assert_eq!(steers(path), Some(rule), "{path}");
         }
@@ -224,8 +353,37 @@ mod tests {
             "a.git/config",
             "Makefile",
             "...",
+            "github~1",
+            "a/HEAD",
         ] {
             assert_eq!(steers(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_makes_a_store_of_versions_is_known_by_its_parts() {
+        let paths = |list: &[&str]| {
+            list.iter()
+                .map(|path| (*path).to_owned())
+                .collect::<Vec<_>>()
+        };
+        let bare = paths(&["b", "b/HEAD", "b/config", "b/objects", "b/refs"]);
+        assert_eq!(steer(&bare), Some("git"));
+        assert_eq!(steer(&paths(&["HEAD", "objects", "refs"])), Some("git"));
+        assert_eq!(steer(&paths(&["b/HEAD", "c/objects", "b/refs"])), None);
+        assert_eq!(steer(&paths(&["b/HEAD", "b/objects"])), None);
+    }
+
+    #[test]
+    fn a_workspace_in_a_folder_that_steers_is_known_by_its_own_path() {
+        for (root, path, rule) in [
+            ("/src/repo/.git", "hooks/pre-commit", Some("git")),
+            ("/src/repo/.github", "workflows/ci.yml", Some("workflow")),
+            ("/src/repo", "hooks/pre-commit", None),
+            ("/home/ann/.config/work", "notes.txt", None),
+            ("/home/ann/.config/work/.git", "x", Some("git")),
+        ] {
+            assert_eq!(steers_in(root, path), rule, "{root} {path}");
         }
     }
 

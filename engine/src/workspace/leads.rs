@@ -1,0 +1,38 @@
+//! Where links of a workspace lead: which other names a place has through them.
+
+use super::{Workspace, join};
+
+impl Workspace {
+    /// Where `path` leads, if a link is on the way to it; a link that leads to nothing yet counts.
+    pub(crate) fn leads_to(&self, path: &str) -> Option<String> {
+        match self.root.canonicalize(path) {
+            Ok(real) => {
+                let real = real.to_str()?.to_owned();
+                (real != path).then_some(real)
+            }
+            Err(_) => {
+                let link = self.root.read_link(path).ok()?;
+                let (above, _) = path.rsplit_once('/').unwrap_or(("", path));
+                plain(&join(above, link.to_str()?))
+            }
+        }
+    }
+
+    /// Whether something has this path.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.root.symlink_metadata(path).is_ok()
+    }
+}
+
+/// A relative path without `.` and `..`; `None` where it leaves the folder that it is relative to.
+pub(crate) fn plain(path: &str) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()?),
+            name => names.push(name),
+        }
+    }
+    Some(names.join("/"))
+}
