@@ -10,6 +10,7 @@ use placet_ledger::event::{Event, FailureKind, Outcome, Stop};
 use placet_ledger::id::RunId;
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::run::{Rejection, Status};
+use placet_ledger::view::Card;
 use placet_replay::facts::{call, name};
 use placet_replay::script::{self, Script};
 use placet_replay::tools::{Behaviour, Ran};
@@ -499,6 +500,12 @@ async fn what_is_in_doubt_at_once_waits_for_a_person_too() {
     assert_eq!(drove, Drove::Waits);
     assert_eq!(world.resume(run).await.unwrap(), Drove::Waits);
     assert_eq!(world.tools.executions(call(1)), 1);
+    // What the tool knows is kept, and stands on the card.
+    let known = world.ledger().look(run, |state, contents| {
+        let card = Card::of(state, state.call(call(1)).unwrap(), contents);
+        card.and_then(|card| card.detail)
+    });
+    assert_eq!(known.await.unwrap().as_deref(), Some("it broke off"));
     let cancelled = world.cancel(run, "enough").await.unwrap();
     assert_eq!(cancelled, Drove::Ended(Outcome::Cancelled));
     let records = world.records(run).await.unwrap();
