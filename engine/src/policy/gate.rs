@@ -11,7 +11,7 @@ use placet_ledger::judge::{GateInput, Judge, Verdict};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::risk::{DeclaredRisk, RiskTier};
 
-use super::always::steers;
+use super::always::{UNREADABLE, rule_of, steers};
 
 /// The gate as the ledger calls it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -133,10 +133,9 @@ fn question(input: &GateInput<'_>) -> Option<Verdict> {
 fn always_asks(input: &GateInput<'_>) -> Option<Verdict> {
     let steering = match &input.reach {
         Some(paths) => paths.iter().find_map(|path| steers(path)),
-        // What cannot be read may be anything.
-        None => Some("unreadable-target"),
+        None => Some(UNREADABLE),
     };
-    Some(ask(input, &format!("always:{}", steering?)))
+    Some(ask(input, &rule_of(steering?)))
 }
 
 fn plain_read_only(input: &GateInput<'_>) -> Option<Verdict> {

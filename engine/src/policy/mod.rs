@@ -3,5 +3,5 @@
 mod always;
 mod gate;
 
-pub use always::steers;
+pub use always::{asks_always, steers};
 pub use gate::{Gate, LAYERS, Layer, gate};

@@ -8,7 +8,7 @@ use std::iter::Sum;
 
 use placet_ledger::view::Card;
 
-use super::{DIFF, Look, Part, facts, parts, title, warnings};
+use super::{DIFF, Look, Part, facts, parts, title};
 use crate::ui::text::rows::Row;
 
 /// A diff gets so many times as many rows as another part.
@@ -156,10 +156,9 @@ impl Shown {
         }
         let kept = share.saturating_sub(1);
         let cut = Cut::of(self.rows.get(kept..).unwrap_or_default());
-        let told = left_out(cut, look);
         if share == 0 {
             // Both in one row; the name is ours, and gives way.
-            let told = told.trim_start();
+            let told = format!("+ {cut}: v");
             let room = look.width.saturating_sub(told.len().saturating_add(2));
             if let Some(name) = out.last_mut() {
                 let kept: String = name.trim_end().chars().take(room).collect();
@@ -167,7 +166,7 @@ impl Shown {
             }
         } else {
             out.extend(self.rows.into_iter().take(kept).map(|row| row.shown));
-            out.push(told);
+            out.push(left_out(cut, look));
         }
         Fitted { rows: out, cut }
     }
@@ -191,7 +190,6 @@ fn left_out(cut: Cut, look: &Look) -> String {
 fn all_parts(card: &Card, beside: &Beside, look: &Look, most: usize) -> Vec<Shown> {
     let mut facts = facts(card, look);
     facts.push(("budget left", beside.budget.clone()));
-    facts.extend(warnings(card));
     let mut rows = facts
         .into_iter()
         .flat_map(|(name, value)| fact(name, &value, look));
@@ -205,13 +203,12 @@ fn all_parts(card: &Card, beside: &Beside, look: &Look, most: usize) -> Vec<Show
     let parts = parts(card, look, most).into_iter().map(|part| {
         let Part { name, beside, rows } = part;
         let is_diff = name == DIFF;
-        let name = format!("  {name:<NAME_COLUMNS$} {beside}")
-            .trim_end()
-            .to_owned();
+        let mut named = fact(name, &beside, look).into_iter();
+        let first = named.next().map(|row| row.shown.trim_end().to_owned());
         Shown {
-            name,
+            name: first.unwrap_or_default(),
             is_diff,
-            rows,
+            rows: named.chain(rows).collect(),
         }
     });
     std::iter::once(facts).chain(parts).collect()
