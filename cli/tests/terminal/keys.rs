@@ -81,6 +81,9 @@ fn approve_deny_back_and_all_of_what_is_left() {
         assert_eq!(window.read("ws/old.log"), "debug 1\n");
         let told = window.history();
         assert!(told.contains("denied       c3 rm: keep the log"), "{told}");
+        // What the model said last was shown as it arrived, and is not said again.
+        assert_eq!(told.matches("    | Done.\n").count(), 1, "{told}");
+        assert!(!told.contains("last text"), "{told}");
         assert!(window.is_restored());
     }
 }

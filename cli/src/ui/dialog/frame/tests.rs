@@ -1,7 +1,7 @@
 //! Screens of every size at every place of the walk: none is overfull, and no text of an agent
 //! stands where ours does.
 
-use placet_ledger::view::CardKind;
+use placet_ledger::view::{CardKind, DeniedBefore};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -27,6 +27,12 @@ fn cards() -> Vec<Shown> {
             arguments: Some(json!({"path": evil, evil.clone(): evil})),
             message: Some(evil.clone()),
             preview: Some(evil.clone()),
+            rule: Some("always:toolchain".parse().unwrap()),
+            supersedes: Some("c4".parse().unwrap()),
+            denied_before: vec![DeniedBefore {
+                call: "c5".parse().unwrap(),
+                note: Some(evil.clone()),
+            }],
             ..sample()
         },
         beside: beside.clone(),
@@ -222,4 +228,36 @@ fn a_card_that_fits_beside_its_warning_says_so() {
     let last = frame(&walk, &shown, size, &look(false), true).rows.pop();
     let said = "now all of it is on the screen: a again approves";
     assert_eq!(last.as_deref(), Some(said));
+}
+
+#[test]
+fn a_warning_says_how_much_nobody_saw_and_what_to_press() {
+    for ((key, cards, lines, bytes), told) in [
+        (
+            ('a', 1, 4, 26),
+            "4 lines, 26 bytes are not on the screen: v shows them, a again approves",
+        ),
+        (
+            ('t', 1, 1, 1),
+            "1 line, 1 byte are not on the screen: v shows them, t again approves",
+        ),
+        (
+            ('A', 1, 4, 26),
+            "4 lines, 26 bytes of 1 card were not on the screen: v shows a card whole, A again \
+             approves all",
+        ),
+        (
+            ('A', 3, 12, 80),
+            "12 lines, 80 bytes of 3 cards were not on the screen: v shows a card whole, A again \
+             approves all",
+        ),
+        (
+            ('t', 1, 0, 0),
+            "now all of it is on the screen: t again approves",
+        ),
+    ] {
+        let cut = Cut { lines, bytes };
+        let warning = Warning { key, cards, cut };
+        assert_eq!(format!("{}: {}", unseen(warning), again(warning)), told);
+    }
 }
