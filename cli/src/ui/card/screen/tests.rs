@@ -101,7 +101,7 @@ fn what_stands_beside_the_name_of_a_part_is_broken_too() {
 fn what_is_cut_is_what_the_rows_tell() {
     let look = look(false);
     for rows in 5..24 {
-        let Fitted { rows, cut } = super::card(&sample(), &beside(), &look, rows).unwrap();
+        let Fitted { rows, cut } = card(&sample(), &beside(), &look, rows).unwrap();
         let shown = rows.join("\n");
         let told = shown.split("+ ").skip(1).filter_map(|told| {
             let mut numbers = told.split(|c: char| !c.is_ascii_digit());

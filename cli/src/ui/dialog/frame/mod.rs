@@ -327,8 +327,11 @@ fn help(index: usize, walk: &Walk, look: &Look) -> Vec<String> {
         "p  leave this run waiting, and end",
         "s  stop, as Ctrl-C does; placet runs resume goes on",
         "",
-        "Nothing is sent before the summary, where Enter sends it.",
     ]);
+    if let Some(Asks::Approval { .. }) = asks {
+        lines.push("A card that was cut is approved at the second press, or once v showed it.");
+    }
+    lines.extend(["Nothing is sent before the summary, where Enter sends it."]);
     let room = look.width.saturating_sub(1);
     lines.iter().flat_map(|line| wrapped(line, room)).collect()
 }
