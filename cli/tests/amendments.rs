@@ -40,10 +40,9 @@ fn an_amended_call_is_another_one_that_waits_in_its_place() {
     insta::assert_snapshot!(cards, @r#"
      of run <run1>: may it run?
       tier           high-risk, asked by policy:false
+      in place of    c2, to which a person gave these arguments
       containment    in-process
       expires        <time> (in 23 h)
-      quorum         0 of 1 approvals
-      in place of    c2, to which a person gave these arguments
       what would run
         path "notes.txt"
         content
@@ -65,7 +64,6 @@ fn an_amended_call_is_another_one_that_waits_in_its_place() {
       tier           high-risk, asked by policy:false
       containment    in-process
       expires        <time> (in 23 h)
-      quorum         0 of 1 approvals
       what would run
         path "old.log"
         recursive false

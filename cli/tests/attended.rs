@@ -262,3 +262,93 @@ fn events_go_to_standard_output_while_a_person_is_asked() {
     }
     assert!(output.stdout.contains("run.finished"));
 }
+
+/// How often the model's last words stand on each stream, and whether the report has a last text.
+fn said(output: &crate::support::Output, words: &str) -> (usize, usize, bool) {
+    let count = |text: &str| text.matches(words).count();
+    let report = output.stdout.contains("  last text\n");
+    (count(&output.stdout), count(&output.stderr), report)
+}
+
+#[test]
+fn what_was_shown_as_it_arrived_is_not_said_again_on_the_same_terminal() {
+    // At its end, and where it was parked.
+    for (pressed, words) in [("aa>", "| Done."), ("p", "| I add the eggs")] {
+        for (redirected, expected) in [(false, (0, 1, false)), (true, (1, 1, true))] {
+            let mut world = World::new();
+            (world.terminal, world.redirected) = (true, redirected);
+            let (output, _) = at(&world, keys(pressed), Vec::new(), &RUN);
+            // The last row is drawn again with each piece of it, and at its end.
+            let (stdout, stderr, report) = said(&output, words);
+            let told = (stdout, stderr.min(1), report);
+            assert_eq!(told, expected, "{}\n{}", output.stdout, output.stderr);
+        }
+    }
+}
+
+#[test]
+fn what_nobody_saw_arrive_is_said_in_the_report() {
+    // Quietly nothing is shown as it arrives.
+    let mut world = World::new();
+    world.terminal = true;
+    let quiet = [&["--quiet"][..], &RUN].concat();
+    let (output, _) = at(&world, keys("aa>"), Vec::new(), &quiet);
+    assert_eq!(said(&output, "| Done."), (1, 0, true), "{}", output.stderr);
+    // In another process it was said before.
+    let mut world = World::parked();
+    world.terminal = true;
+    let run = world.run()[..8].to_owned();
+    let (output, _) = at(&world, keys(""), Vec::new(), &["runs", "resume", &run]);
+    let said = said(&output, "| I add the eggs");
+    assert_eq!(said, (1, 0, true), "{}", output.stderr);
+}
+
+#[test]
+fn of_each_run_of_the_inbox_that_is_left_out_which_was_shown_of_it() {
+    let mut world = World::parked();
+    world.start("Once more.");
+    world.terminal = true;
+    // Both are denied and end with the same words, each shown as it arrived.
+    let (output, _) = at(&world, keys("D>>"), Vec::new(), &["inbox"]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    assert!(!output.stdout.contains("last text"), "{}", output.stdout);
+    assert!(
+        output.stderr.matches("| Done.\n").count() == 2,
+        "{}",
+        output.stderr
+    );
+}
+
+#[test]
+fn a_cut_card_is_approved_at_the_second_press_and_not_after_another_size() {
+    let long = "egg\\n".repeat(60);
+    let script = format!(
+        "[[turn]]\ncalls = [{{ id = \"p1\", tool = \"write_file\", \
+         args = {{ path = \"notes.txt\", content = \"{long}\" }} }}]\n\
+         [[turn]]\ntext = \"Done.\"\n"
+    );
+    let resized = || Ok(Happening::Resized);
+    let key = |c| Ok(Happening::Key(Key::Char(c)));
+    let enter = || Ok(Happening::Key(Key::Enter));
+    for (happenings, code) in [
+        (vec![key('a'), key('a'), enter()], 0),
+        (vec![key('t'), key('t'), enter()], 0),
+        (vec![key('A'), key('A'), enter()], 0),
+        (vec![key('v'), key('a'), enter()], 0),
+        // None of these reaches the summary: no key is left, or Enter does nothing.
+        (vec![key('a'), enter()], 1),
+        (vec![key('a'), resized(), key('a'), enter()], 1),
+        (vec![key('a'), key('t'), enter()], 1),
+        (vec![key('A'), key('a'), enter()], 1),
+    ] {
+        let world = World::with_script(&script);
+        let (output, log) = at(&world, happenings.into(), Vec::new(), &RUN);
+        assert_eq!(output.code, code, "{}", log.frames.join("\n"));
+        let written = if code == 0 {
+            "egg\n".repeat(60)
+        } else {
+            "milk\n".into()
+        };
+        assert_eq!(notes(&world), written);
+    }
+}

@@ -52,8 +52,8 @@ fn a_question_waits_is_answered_and_stands_in_the_timeline() {
      waits for c1
 
     c1 ask_user of run <run1>: the agent asks
-      expires        <time> (in 23 h)
       who asks       the agent asks, not placet, which never asks for passwords or secrets here
+      expires        <time> (in 23 h)
       question
         | Which list?
         | 1. old
@@ -73,8 +73,8 @@ fn a_question_waits_is_answered_and_stands_in_the_timeline() {
     ");
     insta::assert_snapshot!(world.show(&["inbox"]), @r#"
     c1 ask_user of run <run1>: the agent asks
-      expires        <time> (in 23 h)
       who asks       the agent asks, not placet, which never asks for passwords or secrets here
+      expires        <time> (in 23 h)
       question
         | Which list?
         | 1. old

@@ -127,7 +127,6 @@ fn shows_a_run_that_waits() {
       tier           high-risk, asked by policy:false
       containment    in-process
       expires        <time> (in 23 h)
-      quorum         0 of 1 approvals
       what would run
         path "notes.txt"
         content
@@ -149,7 +148,6 @@ fn shows_a_run_that_waits() {
       tier           high-risk, asked by policy:false
       containment    in-process
       expires        <time> (in 23 h)
-      quorum         0 of 1 approvals
       what would run
         path "old.log"
         recursive false
@@ -437,7 +435,6 @@ fn shows_what_waits_in_every_run() {
       tier           high-risk, asked by policy:false
       containment    in-process
       expires        <time> (in 23 h)
-      quorum         0 of 1 approvals
       what would run
         path "notes.txt"
         content
@@ -459,7 +456,6 @@ fn shows_what_waits_in_every_run() {
       tier           high-risk, asked by policy:false
       containment    in-process
       expires        <time> (in 23 h)
-      quorum         0 of 1 approvals
       what would run
         path "old.log"
         recursive false
@@ -482,7 +478,6 @@ fn shows_what_waits_in_every_run() {
       tier           high-risk, asked by policy:false
       containment    in-process
       expires        <time> (in 23 h)
-      quorum         0 of 1 approvals
       what would run
         path "notes.txt"
         content
@@ -504,7 +499,6 @@ fn shows_what_waits_in_every_run() {
       tier           high-risk, asked by policy:false
       containment    in-process
       expires        <time> (in 23 h)
-      quorum         0 of 1 approvals
       what would run
         path "old.log"
         recursive false

@@ -202,6 +202,46 @@ pub fn steers_in(root: &str, path: &str) -> Option<&'static str> {
     steers(&format!("{}/{path}", above.join("/")))
 }
 
+/// What is known of a target that cannot be read: it may be anything.
+pub const UNREADABLE: &str = "unreadable-target";
+
+/// The rules of these rows begin like this.
+const RULE: &str = "always:";
+
+/// What the files of each row do, as the end of a sentence about one of them.
+const ABOUT: &[(&str, &str)] = &[
+    ("git", "a file that steers git"),
+    ("hg", "a file that steers Mercurial"),
+    ("svn", "a file that steers Subversion"),
+    ("jj", "a file that steers Jujutsu"),
+    ("git-hooks", "a hook that git runs by itself"),
+    ("workflow", "a file that a build server runs"),
+    ("placet", "a file that steers placet"),
+    ("editor", "a file that steers an editor or debugger"),
+    ("agent", "a file that tells agents what to do"),
+    ("toolchain", "a file that steers compilers or installers"),
+    ("shell", "a file that shells and logins read"),
+    (
+        "environment",
+        "a file that sets the environment of programs",
+    ),
+    (UNREADABLE, "a target that cannot be read"),
+];
+
+/// The rule of a row.
+pub fn rule_of(row: &str) -> String {
+    format!("{RULE}{row}")
+}
+
+/// What a call is about, in words, that asks by this rule whatever the policy; `None` where the
+/// rule is none of these.
+pub fn asks_always(rule: &str) -> Option<&'static str> {
+    let row = rule.strip_prefix(RULE)?;
+    let about = ABOUT.iter().find(|(known, _)| *known == row);
+    // A row that a later version knows.
+    Some(about.map_or("a file that steers programs", |(_, about)| about))
+}
+
 /// Which row asks about writing or removing `path`, a path beneath the workspace, if it runs or
 /// steers programs later.
 pub fn steers(path: &str) -> Option<&'static str> {
@@ -291,6 +331,26 @@ fn is_ignored(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_row_says_in_words_what_it_is_about() {
+        let rows = FOLDERS.iter().chain(FILES).map(|(_, row)| *row);
+        for row in rows.chain([UNREADABLE]) {
+            assert!(ABOUT.iter().any(|(known, _)| *known == row), "{row}");
+        }
+        for (rule, about) in [
+            ("always:git", Some("a file that steers git")),
+            (
+                "always:unreadable-target",
+                Some("a target that cannot be read"),
+            ),
+            ("always:of-later", Some("a file that steers programs")),
+            ("policy:false", None),
+            ("git", None),
+        ] {
+            assert_eq!(asks_always(rule), about, "{rule}");
+        }
+    }
 
     #[test]
     fn every_place_is_known_wherever_it_stands() {

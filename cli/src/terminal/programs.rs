@@ -54,7 +54,12 @@ impl Programs {
             // Whoever has seen enough closes the pager before the end.
             drop(stdin.write_all(text.as_bytes()));
         }
-        Ok(ran(child.wait()?))
+        let status = child.wait()?;
+        if ran(status) && !status.success() {
+            // Nobody knows how much of the text it showed.
+            return Err(io::Error::other(format!("it ended with {status}")));
+        }
+        Ok(ran(status))
     }
 
     /// Has a text changed in the editor: in a file that only its owner may read.

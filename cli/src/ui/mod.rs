@@ -14,6 +14,7 @@ pub(crate) mod timeline;
 
 use std::io::Write;
 
+use placet_ledger::id::RunId;
 use serde::Serialize;
 
 use crate::args::Color;
@@ -45,6 +46,8 @@ pub(crate) struct Printer<'a> {
     quiet: bool,
     color: Color,
     reader: Reader,
+    /// The last text of a model that was shown while it arrived, and of which run it is.
+    streamed: Option<(RunId, String)>,
 }
 
 impl<'a> Printer<'a> {
@@ -56,6 +59,7 @@ impl<'a> Printer<'a> {
             quiet,
             color,
             reader: Reader::There,
+            streamed: None,
         }
     }
 
@@ -95,6 +99,17 @@ impl<'a> Printer<'a> {
     /// Whether standard error shows what goes on.
     pub(crate) fn shows_progress(&self) -> bool {
         self.io.stderr_is_terminal && !self.quiet && !self.json
+    }
+
+    /// Notes that this text was shown while it arrived, whole.
+    pub(crate) fn streamed(&mut self, run: RunId, text: String) {
+        self.streamed = Some((run, text));
+    }
+
+    /// Whether a text stands above what goes to standard output: both went to the terminal.
+    pub(crate) fn stands_above(&self, run: RunId, text: &str) -> bool {
+        let last = self.streamed.as_ref();
+        self.data_is_shown() && last.is_some_and(|(of, last)| *of == run && last == text)
     }
 
     /// Columns of the screen: as the environment tells, or the width that every screen has.

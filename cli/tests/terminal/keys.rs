@@ -30,6 +30,15 @@ impl Looks {
         .window()
     }
 
+    /// Presses a key that only warns, where the first card is cut: on the narrow screen.
+    fn warned(self, name: &str, window: &Window, key: &str, warns: &str) {
+        let Self(columns, _) = self;
+        if columns == 40 {
+            window.after(&[key], warns);
+            self.golden(name, window);
+        }
+    }
+
     fn golden(self, name: &str, window: &Window) {
         let Self(columns, color) = self;
         let (screen, look) = if color {
@@ -54,6 +63,7 @@ fn approve_deny_back_and_all_of_what_is_left() {
         window.after(&["?"], "any key goes back");
         look.golden("help", &window);
         window.after(&["x"], "? help");
+        look.warned("cut", &window, "a", "a again approves");
         window.after(&["a"], "A approve all");
         look.golden("last-card", &window);
         window.after(&["d"], "why not?");
@@ -71,6 +81,9 @@ fn approve_deny_back_and_all_of_what_is_left() {
         assert_eq!(window.read("ws/old.log"), "debug 1\n");
         let told = window.history();
         assert!(told.contains("denied       c3 rm: keep the log"), "{told}");
+        // What the model said last was shown as it arrived, and is not said again.
+        assert_eq!(told.matches("    | Done.\n").count(), 1, "{told}");
+        assert!(!told.contains("last text"), "{told}");
         assert!(window.is_restored());
     }
 }
@@ -87,6 +100,8 @@ fn view_edit_always_and_deny_all() {
         look.golden("card", &window);
         window.after(&["e"], "c2 is now c4, asked for anew");
         look.golden("amended", &window);
+        window.after(&["t"], "t again approves");
+        look.golden("always-cut", &window);
         window.after(&["t"], "allowed for this run");
         look.golden("always", &window);
         window.after(&["D"], "why none of them?");
@@ -178,6 +193,7 @@ fn words_that_changed_are_set_apart() {
         let window = look.window(WORDS);
         window.shows("? help");
         look.golden("changed-words", &window);
+        look.warned("all-cut", &window, "A", "again approves all");
         window.press(&["C-c"]);
         assert_eq!(window.ended(), 130);
     }

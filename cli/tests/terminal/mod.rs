@@ -7,6 +7,8 @@
     reason = "tmux is started here, and the program in it; no run of an agent is among them"
 )]
 
+mod beware;
+mod cut;
 mod hostile;
 mod keys;
 mod leaving;

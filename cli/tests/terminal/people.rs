@@ -299,7 +299,7 @@ fn the_inbox_walks_all_runs_and_one_can_be_left() {
 }
 
 /// One write, which is killed when it is about to take place.
-const ONE_WRITE: &str = r#"
+pub(super) const ONE_WRITE: &str = r#"
 [[turn]]
 calls = [
   { id = "p1", tool = "write_file", args = { path = "notes.txt", content = "milk\neggs\n" } },

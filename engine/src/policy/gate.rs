@@ -11,7 +11,7 @@ use placet_ledger::judge::{GateInput, Judge, Verdict};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::risk::{DeclaredRisk, RiskTier};
 
-use crate::steering;
+use crate::steering::{self, UNREADABLE, rule_of};
 
 /// The gate as the ledger calls it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -133,10 +133,9 @@ fn question(input: &GateInput<'_>) -> Option<Verdict> {
 fn always_asks(input: &GateInput<'_>) -> Option<Verdict> {
     let steering = match &input.reach {
         Some(paths) => steering::steer(paths),
-        // What cannot be read may be anything.
-        None => Some("unreadable-target"),
+        None => Some(UNREADABLE),
     };
-    Some(ask(input, &format!("always:{}", steering?)))
+    Some(ask(input, &rule_of(steering?)))
 }
 
 fn plain_read_only(input: &GateInput<'_>) -> Option<Verdict> {

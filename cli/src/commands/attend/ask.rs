@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use placet_engine::engine::EngineError;
+use placet_engine::steering::asks_always;
 use placet_ledger::approval::Channel;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::SegmentReason;
@@ -22,9 +23,6 @@ use crate::ui::dialog::{Asked, Asks, Kept, Walk};
 use crate::ui::run_page::budget;
 use crate::ui::text;
 use crate::wiring::{Open, Wiring};
-
-/// A row of the gate that asks whatever list a tool is on begins like this.
-const ALWAYS_ASKS: &str = "always:";
 
 /// Whose cards are walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +142,7 @@ fn asked(card: &Card) -> Asked {
     let asks = match card.kind {
         CardKind::Approval => {
             let rule = card.rule.as_ref().map(Name::as_str);
-            let always = rule.is_some_and(|rule| !rule.starts_with(ALWAYS_ASKS));
+            let always = rule.is_some_and(|rule| asks_always(rule).is_none());
             Asks::Approval { always }
         }
         CardKind::Question => Asks::Question,

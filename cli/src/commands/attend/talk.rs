@@ -69,8 +69,9 @@ struct Talk<'a> {
     shown: &'a [Shown],
     look: &'a Look,
     stop: &'a Stop,
-    /// The card, or the summary, that was on the screen when its keys began to count.
-    on_screen: Option<At>,
+    /// The card, or the summary, that was on the screen when its keys began to count, and the key
+    /// that was warned about there.
+    on_screen: Option<(At, Option<char>)>,
     /// What was written in the editor and is no JSON, or no proposal.
     drafts: BTreeMap<(RunId, CallId), String>,
 }
@@ -83,19 +84,28 @@ impl Talk<'_> {
             let frame = self.draw(true)?;
             // A change of size that was thrown away with what was typed.
             if self.terminal.size() != size {
+                self.walk.forget();
                 continue;
             }
+            if let Some(cut) = frame.cut {
+                self.walk.on_screen(cut);
+            }
             let key = match self.terminal.next(self.stop)? {
-                Happening::Resized => continue,
+                Happening::Resized => {
+                    self.walk.forget();
+                    continue;
+                }
                 Happening::Stopped => return Ok(End::Stop),
                 Happening::Key(key) => key,
             };
-            if !frame.fits {
+            if frame.cut.is_none() {
                 match key {
                     Key::Interrupt | Key::Char('s') => return Ok(End::Stop),
                     Key::Char('p') => return Ok(End::Park),
-                    _ => continue,
+                    // What is told may be what there is no room for.
+                    _ => self.walk.hush(),
                 }
+                continue;
             }
             match self.walk.press(&key) {
                 Move::Show => {}
@@ -112,16 +122,24 @@ impl Talk<'_> {
         }
     }
 
-    /// A card or a summary that was not on the screen before: keys count from when it is.
+    /// A card, a summary or a warning that was not on the screen before: keys count from when it
+    /// is.
     fn present(&mut self) -> io::Result<()> {
-        match self.walk.at() {
-            At::Card(_) | At::Summary if self.on_screen.as_ref() != Some(self.walk.at()) => {}
-            At::Card(_) | At::Summary | At::Writing { .. } | At::Help(_) => return Ok(()),
-        }
-        if self.draw(false)?.fits {
-            self.terminal.discard()?;
-            self.walk.on_screen();
-            self.on_screen = Some(self.walk.at().clone());
+        let now = (self.walk.at().clone(), self.walk.warned());
+        let known = self
+            .on_screen
+            .as_ref()
+            .is_some_and(|(at, warned)| *at == now.0 && (now.1.is_none() || *warned == now.1));
+        match now.0 {
+            At::Card(_) | At::Summary if known => self.on_screen = Some(now),
+            At::Card(_) | At::Summary => {
+                if let Some(cut) = self.draw(false)?.cut {
+                    self.terminal.discard()?;
+                    self.walk.on_screen(cut);
+                    self.on_screen = Some(now);
+                }
+            }
+            At::Writing { .. } | At::Help(_) => {}
         }
         Ok(())
     }
@@ -144,9 +162,12 @@ impl Talk<'_> {
             ..self.look.clone()
         };
         let text = card::card(card, &beside.prefix, &look);
-        if let Err(error) = self.terminal.page(&text, self.stop) {
-            self.walk
-                .tell(format!("cannot show it in the pager: {error}"));
+        match self.terminal.page(&text, self.stop) {
+            Ok(()) => self.walk.shown_whole(index),
+            Err(error) => {
+                let what = format!("cannot show it in the pager: {error}");
+                self.walk.tell(what);
+            }
         }
         self.on_screen = None;
     }

@@ -28,6 +28,8 @@ pub(super) fn drive(
     let columns = wiring.printer.columns_beside();
     let progress = columns.map(|width| Progress::new(&Look { width, ..look }));
     let mut watch = Watch {
+        run,
+        heard: String::new(),
         events: how.events,
         progress,
         tools: BTreeMap::new(),
@@ -47,6 +49,9 @@ pub(super) fn drive(
 }
 
 struct Watch {
+    run: RunId,
+    /// What was shown of a reply that is still arriving.
+    heard: String,
     events: bool,
     progress: Option<Progress>,
     tools: BTreeMap<CallId, String>,
@@ -71,6 +76,7 @@ impl Watch {
             Meanwhile::Heard(piece) => {
                 if let Some(progress) = &mut self.progress {
                     printer.beside(&progress.heard(&piece));
+                    self.heard.push_str(&piece);
                 }
             }
             Meanwhile::Time => {
@@ -89,6 +95,15 @@ impl Watch {
         };
         let began = match recorded.envelope.event() {
             Event::ModelCalled(_) => Some(String::from("asking the model")),
+            // Whatever is heard of a reply is heard before it is recorded.
+            Event::ModelReplied(_) => {
+                printer.streamed(self.run, std::mem::take(&mut self.heard));
+                None
+            }
+            Event::ModelFailed(_) => {
+                self.heard.clear();
+                None
+            }
             Event::CallProposed(proposed) => {
                 let tool = text::marked(proposed.tool.as_str());
                 self.tools.insert(proposed.call, tool);

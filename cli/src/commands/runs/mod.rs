@@ -110,10 +110,13 @@ pub(crate) fn drive(
 
 /// Says where a run stands.
 pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result<(), CommandError> {
-    let report = wiring.block_on(open.ledger.look(run, RunReport::of))?;
+    let mut report = wiring.block_on(open.ledger.look(run, RunReport::of))?;
     if wiring.printer.json() {
         return wiring.printer.value(&report);
     }
+    // What was read a moment ago is not repeated.
+    let text = report.text.take();
+    report.text = text.filter(|text| !wiring.printer.stands_above(run, text));
     // Only what waits is named once more, and only for that the whole log is read.
     let prefix = if report.pending.is_empty() {
         report.run.clone()

@@ -10,8 +10,9 @@ mod words;
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use placet_engine::steering::asks_always;
 use placet_ledger::containment::Containment;
-use placet_ledger::id::CallId;
+use placet_ledger::id::{CallId, Name};
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, CardKind};
 use serde_json::Value;
@@ -75,7 +76,7 @@ impl Look {
 pub(crate) fn card(card: &Card, prefix: &str, look: &Look) -> String {
     let mut out = look.title(&title(card, prefix));
     out.push('\n');
-    for (name, value) in facts(card, look).into_iter().chain(warnings(card)) {
+    for (name, value) in facts(card, look) {
         line(&mut out, name, &value);
     }
     for part in parts(card, look, usize::MAX) {
@@ -222,6 +223,7 @@ fn line(out: &mut String, name: &str, value: &str) {
     out.push('\n');
 }
 
+/// How the call was judged, what to beware of, and what holds for it.
 fn facts(card: &Card, look: &Look) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(tier) = card.tier {
@@ -231,6 +233,7 @@ fn facts(card: &Card, look: &Look) -> Vec<(&'static str, String)> {
             .unwrap_or_default();
         facts.push(("tier", format!("{tier}{rule}")));
     }
+    facts.extend(warnings(card));
     if card.kind != CardKind::Question {
         facts.push(("containment", containment(card.containment).to_owned()));
     }
@@ -243,7 +246,8 @@ fn facts(card: &Card, look: &Look) -> Vec<(&'static str, String)> {
         };
         facts.push(("expires", format!("{} ({left})", time(expires))));
     }
-    if let Some(quorum) = card.quorum.filter(|_| asks) {
+    // Where one is enough, whoever reads the card knows that it has none.
+    if let Some(quorum) = card.quorum.filter(|quorum| asks && quorum.need > 1) {
         let value = format!("{} of {} approvals", quorum.have, quorum.need);
         facts.push(("quorum", value));
     }
@@ -252,6 +256,11 @@ fn facts(card: &Card, look: &Look) -> Vec<(&'static str, String)> {
 
 fn warnings(card: &Card) -> Vec<(&'static str, String)> {
     let mut warnings = Vec::new();
+    let always = card.rule.as_ref().map(Name::as_str).and_then(asks_always);
+    if let Some(about) = always.filter(|_| card.kind == CardKind::Approval) {
+        let value = format!("{about}, whatever the policy");
+        warnings.push(("asks always", value));
+    }
     if let Some(old) = card.supersedes {
         let value = format!("{old}, to which a person gave these arguments");
         warnings.push(("in place of", value));

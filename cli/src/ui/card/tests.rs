@@ -51,7 +51,6 @@ fn a_card_shows_what_would_run_and_how_it_was_judged() {
       tier           high-risk, asked by policy:false
       containment    in-process
       expires        2026-12-01T10:30:00Z (in 90 min)
-      quorum         0 of 1 approvals
       what would run
         mode 420
         path "notes.txt"
@@ -69,6 +68,69 @@ fn a_card_shows_what_would_run_and_how_it_was_judged() {
         |
       request        0202020202020202020202020202020202020202020202020202020202020202
     "#);
+}
+
+#[test]
+fn how_many_must_approve_is_told_where_one_is_not_enough() {
+    for (need, have, told) in [(1, 0, None), (1, 1, None), (2, 0, Some("0 of 2 approvals"))] {
+        let quorum = Some(Quorum { need, have });
+        let card = Card { quorum, ..sample() };
+        let facts = facts(&card, &look(false));
+        let shown = facts.iter().find(|(name, _)| *name == "quorum");
+        assert_eq!(shown.map(|(_, value)| value.as_str()), told);
+    }
+}
+
+#[test]
+fn whatever_is_to_be_known_of_a_call_is_told_in_words() {
+    let call = || Some("c1".parse().unwrap());
+    let always = |row: &str| Card {
+        rule: Some(format!("always:{row}").parse().unwrap()),
+        ..sample()
+    };
+    let (supersedes, depends_on, amended_before) = (call(), call(), call());
+    for (card, name, words) in [
+        (
+            always("git"),
+            "asks always",
+            "a file that steers git, whatever the policy",
+        ),
+        (
+            always("unreadable-target"),
+            "asks always",
+            "a target that cannot be read, whatever the policy",
+        ),
+        (
+            Card {
+                supersedes,
+                ..sample()
+            },
+            "in place of",
+            "c1, to which a person gave these arguments",
+        ),
+        (
+            Card {
+                depends_on,
+                ..sample()
+            },
+            "depends on",
+            "c1 is about the same place: once it ran, this one is stale",
+        ),
+        (
+            Card {
+                amended_before,
+                ..sample()
+            },
+            "changed before",
+            "c1 asked for the same, and a person changed it",
+        ),
+    ] {
+        // Right after how it was judged, so that no small screen leaves it out first.
+        let facts = facts(&card, &look(false));
+        assert_eq!(facts[1], (name, words.to_owned()));
+    }
+    let names = facts(&sample(), &look(false));
+    assert!(names.iter().all(|(name, _)| *name != "asks always"));
 }
 
 #[test]
@@ -92,11 +154,10 @@ fn a_card_warns_of_what_an_approver_must_know() {
     insta::assert_snapshot!(card(&warned, "b3e41f", &look(false)), @r#"
     c3 write_file of run b3e41f: may it run?
       tier           high-risk, asked by policy:false
-      containment    in-process
-      expires        2026-12-01T08:30:00Z (expired: an answer is too late)
-      quorum         0 of 1 approvals
       depends on     c2 is about the same place: once it ran, this one is stale
       unreadable     arguments, preview: do not approve what you cannot see
+      containment    in-process
+      expires        2026-12-01T08:30:00Z (expired: an answer is too late)
       denied before  c1 on the same target
         | keep
         | the log

@@ -3,20 +3,22 @@
 //! [`Walk`] knows which card is on the screen, what was decided so far and what is being written.
 //! It has no terminal and sends nothing: [`Walk::press`] says what whoever drives it must do.
 //! Nothing is sent but by Enter on the summary, which is reached when every approval has its
-//! verdict; what was never on the screen cannot be approved.
+//! verdict; what was never on the screen cannot be approved, and what was never wholly there is
+//! approved at the second press of a key, after a warning.
 
 pub(crate) mod frame;
 mod line;
+mod seen;
 #[cfg(test)]
 mod tests;
-
-use std::collections::BTreeSet;
 
 use placet_ledger::digest::Digest;
 use placet_ledger::id::{CallId, RunId};
 
 use crate::terminal::Key;
 pub(crate) use line::Line;
+use seen::Seen;
+pub(crate) use seen::{Kept, Warning};
 
 /// What a card asks, and which ways of answering it there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,21 +45,6 @@ pub(crate) struct Asked {
     pub(crate) request: Option<Digest>,
     /// What it asks.
     pub(crate) asks: Asks,
-}
-
-/// What a person saw and decided in earlier walks, card by card. A card that changed is a new one.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Kept(Vec<(Asked, Option<Verdict>)>);
-
-impl Kept {
-    /// Whether all of these cards were left waiting.
-    pub(crate) fn left_all(&self, asked: &[Asked]) -> bool {
-        let left = Some(Verdict::Leave);
-        asked.iter().all(|card| {
-            let known = self.0.iter().find(|(known, _)| known == card);
-            known.is_some_and(|(_, verdict)| *verdict == left)
-        })
-    }
 }
 
 /// What a person decided about a card.
@@ -140,26 +127,26 @@ pub(crate) enum Move {
 pub(crate) struct Walk {
     asked: Vec<Asked>,
     verdicts: Vec<Option<Verdict>>,
-    seen: BTreeSet<usize>,
+    seen: Vec<Seen>,
     at: At,
     say: Option<String>,
+    /// The key of which the next press is the second one.
+    warned: Option<char>,
 }
 
 impl Walk {
     /// Before the first card that was not decided in an earlier walk; `None` where there is none.
     pub(crate) fn new(asked: Vec<Asked>, kept: &Kept) -> Option<Self> {
-        let known = |card: &Asked| kept.0.iter().find(|(known, _)| known == card);
-        let verdicts = asked.iter().map(|card| known(card)?.1.clone()).collect();
-        let seen = asked.iter().enumerate();
-        let seen = seen
-            .filter(|(_, card)| known(card).is_some())
-            .map(|(index, _)| index);
+        let known = |card: &Asked| kept.0.iter().find(|(known, ..)| known == card);
+        let verdicts = asked.iter().map(|card| known(card)?.2.clone()).collect();
+        let seen = |card| known(card).map_or(Seen::Never, |(_, seen, _)| *seen);
         let mut walk = Self {
-            seen: seen.collect(),
+            seen: asked.iter().map(seen).collect(),
             asked,
             verdicts,
             at: At::Summary,
             say: None,
+            warned: None,
         };
         walk.at = walk.first_open().map_or(At::Summary, At::Card);
         (!walk.asked.is_empty()).then_some(walk)
@@ -167,9 +154,9 @@ impl Walk {
 
     /// What was seen and decided, for the next walk.
     pub(crate) fn keep(&self) -> Kept {
-        let cards = self.asked.iter().zip(&self.verdicts).enumerate();
-        let seen = cards.filter(|(index, _)| self.seen.contains(index));
-        let kept = seen.map(|(_, (asked, verdict))| (asked.clone(), verdict.clone()));
+        let cards = self.asked.iter().zip(&self.seen).zip(&self.verdicts);
+        let seen = cards.filter(|((_, seen), _)| **seen != Seen::Never);
+        let kept = seen.map(|((asked, seen), verdict)| (asked.clone(), *seen, verdict.clone()));
         Kept(kept.collect())
     }
 
@@ -198,32 +185,20 @@ impl Walk {
         self.say = Some(say.into());
     }
 
-    /// Notes that the card of this moment stands on the screen.
-    pub(crate) fn on_screen(&mut self) {
-        if let At::Card(card) = self.at {
-            self.seen.insert(card);
-        }
-    }
-
-    /// Whether approving all is offered: only what was seen can be approved.
-    pub(crate) fn all_seen(&self) -> bool {
-        (0..self.asked.len()).all(|card| self.seen.contains(&card))
-    }
-
-    /// The keys that do something now.
+    /// The keys that do something here, once what is here is on the screen.
     pub(crate) fn keys(&self) -> Vec<char> {
         let card = match &self.at {
             At::Card(card) => *card,
             At::Summary => return vec!['b', 'p', 's'],
             At::Writing { .. } | At::Help(_) => return Vec::new(),
         };
-        if !self.seen.contains(&card) {
-            return vec!['p', 's'];
-        }
+        // Approving all is offered where every card was on the screen: only what was seen can be
+        // approved.
+        let all_seen = (0..self.asked.len()).all(|other| other == card || self.is_seen(other));
         let mut keys = match self.asks(card) {
             Some(Asks::Approval { always }) => {
                 let mut keys = vec!['a', 'd'];
-                keys.extend(self.all_seen().then_some('A'));
+                keys.extend(all_seen.then_some('A'));
                 keys.push('D');
                 keys.extend(always.then_some('t'));
                 keys.push('e');
@@ -239,6 +214,14 @@ impl Walk {
         keys
     }
 
+    /// The keys that do something now.
+    fn keys_now(&self) -> Vec<char> {
+        match self.at {
+            At::Card(card) if !self.is_seen(card) => vec!['p', 's'],
+            At::Card(_) | At::Writing { .. } | At::Help(_) | At::Summary => self.keys(),
+        }
+    }
+
     fn asks(&self, card: usize) -> Option<Asks> {
         self.asked.get(card).map(|asked| asked.asks)
     }
@@ -246,8 +229,9 @@ impl Walk {
     /// What a key does.
     pub(crate) fn press(&mut self, key: &Key) -> Move {
         self.say = None;
+        let warned = self.warned.take();
         match self.at.clone() {
-            At::Card(card) => self.on_card(card, key),
+            At::Card(card) => self.on_card(card, key, warned),
             At::Help(card) => {
                 self.at = At::Card(card);
                 match key {
@@ -260,10 +244,10 @@ impl Walk {
         }
     }
 
-    fn on_card(&mut self, card: usize, key: &Key) -> Move {
+    fn on_card(&mut self, card: usize, key: &Key, warned: Option<char>) -> Move {
         let c = match key {
             Key::Interrupt => return Move::Stop,
-            Key::Char(c) if self.keys().contains(c) => *c,
+            Key::Char(c) if self.keys_now().contains(c) => *c,
             Key::Char('A') if matches!(self.asks(card), Some(Asks::Approval { .. })) => {
                 self.tell("A comes after every card was on the screen");
                 return Move::Show;
@@ -274,6 +258,10 @@ impl Walk {
             }
             other => return self.no_such_key(other),
         };
+        if warned != Some(c) && !self.cut_by(c, card).is_empty() {
+            self.warned = Some(c);
+            return Move::Show;
+        }
         match (c, self.asks(card)) {
             ('p', _) => return self.park(card),
             ('s', _) => return Move::Stop,
@@ -300,7 +288,8 @@ impl Walk {
     }
 
     fn no_such_key(&mut self, key: &Key) -> Move {
-        let keys = self.keys().iter().map(char::to_string).collect::<Vec<_>>();
+        let keys = self.keys_now();
+        let keys = keys.iter().map(char::to_string).collect::<Vec<_>>();
         let named = match key {
             Key::Char(c) => crate::ui::text::inline(&c.to_string()),
             Key::Enter => String::from("Enter"),
@@ -411,6 +400,13 @@ impl Walk {
             .collect()
     }
 
+    /// Those of them that have no verdict yet.
+    fn open_approvals(&self) -> Vec<usize> {
+        let mut open = self.approvals();
+        open.retain(|card| self.verdict(*card).is_none());
+        open
+    }
+
     /// A run gets answers to all of its approvals or to none: a verdict on one of them takes up
     /// the others that were left.
     fn take_up(&mut self, card: usize) {
@@ -427,10 +423,8 @@ impl Walk {
 
     /// A denial that was given before stands: whoever approves all means what is left.
     fn approve_all(&mut self) {
-        for card in self.approvals() {
-            if self.verdict(card).is_none() {
-                self.set(card, Verdict::Approve);
-            }
+        for card in self.open_approvals() {
+            self.set(card, Verdict::Approve);
         }
         self.at = self.first_open().map_or(At::Summary, At::Card);
     }

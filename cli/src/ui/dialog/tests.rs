@@ -1,8 +1,20 @@
 //! Every key at every place of the walk, and what can never happen on any way through it.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::ui::card::screen::Cut;
+
+/// What is cut of a card that fits.
+const NOTHING: Cut = Cut { lines: 0, bytes: 0 };
+
+/// What is cut of one that does not.
+const SOME: Cut = Cut {
+    lines: 4,
+    bytes: 26,
+};
 
 fn asked(run: char, call: &str, asks: Asks) -> Asked {
     let run = "b3e41f07-8c2d-4e6a-9f51-0a7d3c58e912".replacen('b', &run.to_string(), 1);
@@ -36,12 +48,24 @@ fn key(name: &str) -> Key {
     }
 }
 
-/// Presses keys as a person does: each card is on the screen before the next key.
+/// Presses keys as a person does: each card is on the screen before the next key, whole.
 fn press(walk: &mut Walk, keys: &str) -> Move {
+    press_on(walk, NOTHING, keys)
+}
+
+/// The same where this is cut of each card; `v` shows it whole, and `resize` is no key.
+fn press_on(walk: &mut Walk, cut: Cut, keys: &str) -> Move {
     let mut last = Move::Show;
     for name in keys.split_whitespace() {
-        walk.on_screen();
+        walk.on_screen(cut);
+        if name == "resize" {
+            walk.forget();
+            continue;
+        }
         last = walk.press(&key(name));
+        if let Move::Page(card) = last {
+            walk.shown_whole(card);
+        }
     }
     last
 }
@@ -74,7 +98,7 @@ fn verdicts(walk: &Walk) -> String {
 
 /// What a key came to: what is to be done, where the walk is, what was decided.
 fn came_to(walk: &mut Walk, name: &str) -> String {
-    walk.on_screen();
+    walk.on_screen(NOTHING);
     let moved = walk.press(&key(name));
     format!("{moved:?}, {}, {}", place(walk), verdicts(walk))
 }
@@ -331,7 +355,7 @@ fn a_line_ends_somewhere_and_holds_nothing_that_moves_a_cursor() {
 fn what_was_decided_about_a_card_stays_until_the_card_is_another() {
     let mut walk = approvals(&["c1", "c2", "c3"]);
     press(&mut walk, "a d n o enter");
-    walk.on_screen();
+    walk.on_screen(NOTHING);
     let kept = walk.keep();
     // The second call has other arguments now: another call in its place.
     let mut asked = walk.asked().to_vec();
@@ -341,9 +365,9 @@ fn what_was_decided_about_a_card_stays_until_the_card_is_another() {
         (place(&again), verdicts(&again)),
         ("card 1".into(), "yes, -, -".into())
     );
-    assert!(!again.all_seen());
+    assert_eq!(again.seen, [Seen::Whole, Seen::Never, Seen::Whole]);
     press(&mut again, "a");
-    assert!(again.all_seen());
+    assert_eq!(again.seen, [Seen::Whole; 3]);
     // The same call, asked for anew, is another card too.
     asked[0].request = Some(Digest::from_bytes([9; 32]));
     let anew = Walk::new(asked, &kept).unwrap();
@@ -367,6 +391,172 @@ fn a_run_whose_cards_were_all_left_is_not_asked_about_again() {
     assert!(!kept.left_all(&[asked('b', "c3", Asks::Question)]));
 }
 
+#[test]
+fn the_first_key_that_approves_a_cut_card_only_warns() {
+    // On the second of three cards that are cut, after the first one was denied.
+    for (name, comes_to, warned) in [
+        ("a", "Show, card 1, deny, -, -", Some('a')),
+        ("t", "Show, card 1, deny, -, -", Some('t')),
+        ("d", "Show, Deny 1 \"\", deny, -, -", None),
+        ("D", "Show, DenyAll 1 \"\", deny, -, -", None),
+        // The third card was not on the screen.
+        ("A", "Show, card 1, deny, -, -", None),
+        ("v", "Page(1), card 1, deny, -, -", None),
+        ("e", "Edit(1), card 1, deny, -, -", None),
+        ("b", "Show, card 0, deny, -, -", None),
+        ("?", "Show, help 1, deny, -, -", None),
+        ("p", "Park, card 1, deny, -, -", None),
+        ("s", "Stop, card 1, deny, -, -", None),
+        ("^c", "Stop, card 1, deny, -, -", None),
+        ("enter", "Show, card 1, deny, -, -", None),
+        ("esc", "Show, card 1, deny, -, -", None),
+        ("back", "Show, card 1, deny, -, -", None),
+        ("^u", "Show, card 1, deny, -, -", None),
+        ("paste", "Show, card 1, deny, -, -", None),
+        ("other", "Show, card 1, deny, -, -", None),
+        ("y", "Show, card 1, deny, -, -", None),
+        ("n", "Show, card 1, deny, -, -", None),
+        ("r", "Show, card 1, deny, -, -", None),
+        ("q", "Show, card 1, deny, -, -", None),
+    ] {
+        let mut walk = approvals(&["c1", "c2", "c3"]);
+        press_on(&mut walk, SOME, "d enter");
+        walk.on_screen(SOME);
+        let moved = walk.press(&key(name));
+        let came_to = format!("{moved:?}, {}, {}", place(&walk), verdicts(&walk));
+        assert_eq!(came_to, comes_to, "{name}");
+        assert_eq!(walk.warned(), warned, "{name}");
+        assert!(walk.warned().is_none() || walk.say().is_none());
+    }
+}
+
+#[test]
+fn the_same_key_again_at_once_approves_and_nothing_else_does() {
+    for (keys, comes_to) in [
+        ("a a", "yes, -"),
+        ("t t", "always, -"),
+        // Another key in between, or instead.
+        ("a t", "-, -"),
+        ("t a", "-, -"),
+        ("a t a", "-, -"),
+        ("a t t", "always, -"),
+        ("a q a", "-, -"),
+        ("a enter a", "-, -"),
+        ("a esc a", "-, -"),
+        ("a back a", "-, -"),
+        ("a ^u a", "-, -"),
+        ("a paste a", "-, -"),
+        ("a other a", "-, -"),
+        ("a A a", "-, -"),
+        ("a e a", "-, -"),
+        ("a ? esc a", "-, -"),
+        ("a d esc a", "-, -"),
+        ("a resize a", "-, -"),
+        ("t resize t", "-, -"),
+        // It was shown whole in between, or before.
+        ("a v a", "yes, -"),
+        ("v a", "yes, -"),
+        ("v t", "always, -"),
+        // Each card by itself.
+        ("a a a", "yes, -"),
+        ("a a b a", "yes, -"),
+        ("a a a b a", "yes, -"),
+        ("a a a a", "yes, yes"),
+        // Denying is not warned about.
+        ("d enter", "deny, -"),
+        ("D enter", "deny, deny"),
+    ] {
+        let mut walk = approvals(&["c1", "c2"]);
+        press_on(&mut walk, SOME, keys);
+        assert_eq!(verdicts(&walk), comes_to, "{keys}");
+    }
+}
+
+#[test]
+fn a_card_that_was_whole_at_some_size_is_not_cut_later() {
+    let mut walk = approvals(&["c1"]);
+    walk.on_screen(SOME);
+    walk.on_screen(NOTHING);
+    walk.on_screen(SOME);
+    press_on(&mut walk, SOME, "a");
+    assert_eq!(verdicts(&walk), "yes");
+    // Also where it fits above a note, and in a later walk.
+    let mut walk = approvals(&["c1", "c2"]);
+    press_on(&mut walk, SOME, "d");
+    press(&mut walk, "esc");
+    press_on(&mut walk, SOME, "q");
+    let mut again = Walk::new(walk.asked().to_vec(), &walk.keep()).unwrap();
+    press_on(&mut again, SOME, "a a");
+    assert_eq!(verdicts(&again), "yes, -");
+    assert_eq!(again.warned(), Some('a'));
+}
+
+#[test]
+fn a_warning_names_what_is_cut_of_the_cards_that_the_key_approves() {
+    let warning = |key, cards, lines, bytes| {
+        let cut = Cut { lines, bytes };
+        Some(Warning { key, cards, cut })
+    };
+    // With the warning on the screen more is cut of the card at hand.
+    let now = Cut {
+        lines: 5,
+        bytes: 30,
+    };
+    for (keys, comes_to) in [
+        ("a a a a a", warning('a', 1, 5, 30)),
+        ("a a a a t", warning('t', 1, 5, 30)),
+        ("a a a a q", None),
+        ("a a a a a d", None),
+        // Only those that have no answer yet.
+        ("a a a a A", warning('A', 1, 5, 30)),
+        ("a a d enter A", warning('A', 1, 5, 30)),
+    ] {
+        let mut walk = approvals(&["c1", "c2", "c3"]);
+        press_on(&mut walk, SOME, keys);
+        assert_eq!(walk.warning(now), comes_to, "{keys}");
+    }
+    // Cards that were seen in an earlier walk, without an answer.
+    let mut walk = approvals(&["c1", "c2", "c3"]);
+    for card in 0..3 {
+        walk.at = At::Card(card);
+        walk.on_screen(SOME);
+    }
+    let kept = walk.keep();
+    let again = || Walk::new(walk.asked().to_vec(), &kept).unwrap();
+    let mut all = again();
+    press_on(&mut all, SOME, "A");
+    assert_eq!(all.warning(now), warning('A', 3, 13, 82));
+    assert_eq!(all.warning(NOTHING), warning('A', 3, 8, 52));
+    press_on(&mut all, SOME, "A");
+    assert_eq!(
+        (place(&all), verdicts(&all)),
+        ("summary".into(), "yes, yes, yes".into())
+    );
+    for (keys, comes_to) in [
+        ("v A", warning('A', 2, 8, 52)),
+        ("A q", None),
+        ("A a", warning('a', 1, 5, 30)),
+        ("A resize", None),
+        ("d enter A", warning('A', 2, 9, 56)),
+    ] {
+        let mut walk = again();
+        press_on(&mut walk, SOME, keys);
+        assert_eq!(walk.warning(now), comes_to, "{keys}");
+        assert!(!verdicts(&walk).contains("yes"), "{keys}");
+    }
+}
+
+#[test]
+fn questions_and_doubts_that_are_cut_are_answered_without_a_warning() {
+    let asked = vec![
+        asked('b', "c1", Asks::Question),
+        asked('b', "c2", Asks::InDoubt),
+    ];
+    let mut walk = Walk::new(asked, &Kept::default()).unwrap();
+    press_on(&mut walk, SOME, "r n o enter y s o enter");
+    assert_eq!(verdicts(&walk), "reply no, done=true so");
+}
+
 fn some_key() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "a", "d", "D", "A", "t", "e", "v", "b", "p", "s", "?", "r", "y", "n", "l", "x", "enter",
@@ -374,10 +564,29 @@ fn some_key() -> impl Strategy<Value = &'static str> {
     ])
 }
 
+/// What happens before a key.
+#[derive(Debug, Clone, Copy)]
+enum Happens {
+    Nothing,
+    Resized,
+    OnScreen(Cut),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop::sample::select(vec![
+        Happens::Nothing,
+        Happens::Resized,
+        Happens::OnScreen(SOME),
+        Happens::OnScreen(SOME),
+        Happens::OnScreen(SOME),
+        Happens::OnScreen(NOTHING),
+    ])
+}
+
 proptest! {
     #[test]
     fn whatever_is_pressed_only_what_was_seen_is_approved_and_only_enter_sends(
-        keys in prop::collection::vec((some_key(), any::<bool>()), 0..60),
+        keys in prop::collection::vec((some_key(), happens()), 0..60),
     ) {
         let cards = vec![
             asked('b', "c1", APPROVAL),
@@ -387,12 +596,37 @@ proptest! {
             asked('c', "c2", Asks::InDoubt),
         ];
         let mut walk = Walk::new(cards, &Kept::default()).unwrap();
-        for (name, on_screen) in keys {
-            if on_screen {
-                walk.on_screen();
+        // What was shown whole, and the key that was warned about with no other since.
+        let mut whole = BTreeSet::new();
+        let mut warned = None;
+        for (name, happens) in keys {
+            if let Happens::OnScreen(cut) = happens {
+                if let (At::Card(card) | At::Writing { card, .. }, true) =
+                    (walk.at(), cut.is_nothing())
+                {
+                    whole.insert(*card);
+                }
+                walk.on_screen(cut);
+            }
+            if let Happens::Resized = happens {
+                walk.forget();
+                warned = None;
             }
             let before = walk.clone();
             let moved = walk.press(&key(name));
+            for (card, verdict) in walk.verdicts.iter().enumerate() {
+                let runs = matches!(verdict, Some(Verdict::Approve | Verdict::Always));
+                if runs && before.verdict(card) != verdict.as_ref() {
+                    let twice = warned == Some((name, before.at().clone()));
+                    prop_assert!(twice || whole.contains(&card), "{} by {}", card, name);
+                }
+            }
+            let key = walk.warned().map(String::from);
+            warned = key.filter(|key| key == name).map(|_| (name, walk.at().clone()));
+            if let Move::Page(card) = moved {
+                walk.shown_whole(card);
+                whole.insert(card);
+            }
             if moved == Move::Send {
                 prop_assert_eq!(name, "enter");
                 prop_assert_eq!(before.at(), &At::Summary);
@@ -409,7 +643,7 @@ proptest! {
             }
             for (card, verdict) in walk.verdicts.iter().enumerate() {
                 let runs = matches!(verdict, Some(Verdict::Approve | Verdict::Always));
-                prop_assert!(!runs || walk.seen.contains(&card));
+                prop_assert!(!runs || walk.is_seen(card));
             }
         }
     }

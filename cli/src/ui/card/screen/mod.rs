@@ -3,9 +3,12 @@
 //! Rows are shared out: a part that needs less than its share leaves the rest to the others. What
 //! is left out of a part is told in its last row, by whole lines and bytes.
 
+use std::fmt;
+use std::iter::Sum;
+
 use placet_ledger::view::Card;
 
-use super::{DIFF, Look, Part, facts, parts, title, warnings};
+use super::{DIFF, Look, Part, facts, parts, title};
 use crate::ui::text::rows::Row;
 
 /// A diff gets so many times as many rows as another part.
@@ -23,16 +26,72 @@ pub(crate) struct Beside {
     pub(crate) budget: String,
 }
 
-/// The rows of a card, at most `rows` of them; `None` where so few cannot hold one.
-pub(crate) fn card(card: &Card, beside: &Beside, look: &Look, rows: usize) -> Option<Vec<String>> {
+/// How much of a card is not on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Cut {
+    /// The lines of which a part is left out.
+    pub(crate) lines: usize,
+    /// The bytes that are left out.
+    pub(crate) bytes: usize,
+}
+
+impl Cut {
+    /// Whether all is on the screen: a row that is left out is a part of a line at least.
+    pub(crate) const fn is_nothing(self) -> bool {
+        self.lines == 0
+    }
+
+    /// What these rows hold.
+    fn of(rows: &[Row]) -> Self {
+        let begun: usize = rows.iter().map(|row| row.lines).sum();
+        let torn = rows.first().is_some_and(|row| !row.first);
+        Self {
+            lines: begun.saturating_add(usize::from(torn)),
+            bytes: rows.iter().map(|row| row.bytes).sum(),
+        }
+    }
+}
+
+impl Sum for Cut {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            lines: sum.lines.saturating_add(one.lines),
+            bytes: sum.bytes.saturating_add(one.bytes),
+        })
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lines, bytes } = self;
+        let line = if *lines == 1 { "line" } else { "lines" };
+        let byte = if *bytes == 1 { "byte" } else { "bytes" };
+        write!(f, "{lines} {line}, {bytes} {byte}")
+    }
+}
+
+/// A card, or what a screen holds of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Fitted {
+    /// Its rows.
+    pub(crate) rows: Vec<String>,
+    /// What is left out.
+    pub(crate) cut: Cut,
+}
+
+/// A card in at most `rows` rows; `None` where so few cannot hold one.
+pub(crate) fn card(card: &Card, beside: &Beside, look: &Look, rows: usize) -> Option<Fitted> {
     let parts = all_parts(card, beside, look, rows);
     let wanted: Vec<Wanted> = parts.iter().map(Shown::wanted).collect();
     let shares = shares(&wanted, rows.checked_sub(parts.len())?)?;
-    let mut out = Vec::new();
-    for (part, share) in parts.into_iter().zip(shares) {
-        out.extend(part.fitted(share, look));
-    }
-    Some(out)
+    let fitted = parts.into_iter().zip(shares);
+    let fitted: Vec<Fitted> = fitted
+        .map(|(part, share)| part.fitted(share, look))
+        .collect();
+    Some(Fitted {
+        cut: fitted.iter().map(|part| part.cut).sum(),
+        rows: fitted.into_iter().flat_map(|part| part.rows).collect(),
+    })
 }
 
 /// The title of a card, broken into rows.
@@ -86,44 +145,41 @@ impl Shown {
     }
 
     /// The part with at most `share` rows below its name.
-    fn fitted(self, share: usize, look: &Look) -> Vec<String> {
+    fn fitted(self, share: usize, look: &Look) -> Fitted {
         let mut out = vec![self.name];
         if self.rows.len() <= share {
             out.extend(self.rows.into_iter().map(|row| row.shown));
-            return out;
+            return Fitted {
+                rows: out,
+                cut: Cut::default(),
+            };
         }
         let kept = share.saturating_sub(1);
-        let left = self.rows.get(kept..).unwrap_or_default();
-        let told = left_out(left, look);
+        let cut = Cut::of(self.rows.get(kept..).unwrap_or_default());
         if share == 0 {
             // Both in one row; the name is ours, and gives way.
-            let told = told.trim_start();
+            let told = format!("+ {cut}: v");
             let room = look.width.saturating_sub(told.len().saturating_add(2));
             if let Some(name) = out.last_mut() {
                 let kept: String = name.trim_end().chars().take(room).collect();
                 *name = format!("{kept} {told}");
             }
-            return out;
+        } else {
+            out.extend(self.rows.into_iter().take(kept).map(|row| row.shown));
+            out.push(left_out(cut, look));
         }
-        out.extend(self.rows.into_iter().take(kept).map(|row| row.shown));
-        out.push(told);
-        out
+        Fitted { rows: out, cut }
     }
 }
 
-/// How much these rows hold: every line of which a part is left out, and the bytes left out.
-fn left_out(rows: &[Row], look: &Look) -> String {
-    let begun: usize = rows.iter().map(|row| row.lines).sum();
-    let torn = rows.first().is_some_and(|row| !row.first);
-    let lines = begun.saturating_add(usize::from(torn));
-    let bytes: usize = rows.iter().map(|row| row.bytes).sum();
-    let unit = if lines == 1 { "line" } else { "lines" };
+/// The row that tells how much is left out.
+fn left_out(cut: Cut, look: &Look) -> String {
     let how = if look.width < 50 {
         "v"
     } else {
         "v shows all of it"
     };
-    let told = format!("    + {lines} {unit}, {bytes} bytes: {how}");
+    let told = format!("    + {cut}: {how}");
     if told.len() < look.width {
         told
     } else {
@@ -134,7 +190,6 @@ fn left_out(rows: &[Row], look: &Look) -> String {
 fn all_parts(card: &Card, beside: &Beside, look: &Look, most: usize) -> Vec<Shown> {
     let mut facts = facts(card, look);
     facts.push(("budget left", beside.budget.clone()));
-    facts.extend(warnings(card));
     let mut rows = facts
         .into_iter()
         .flat_map(|(name, value)| fact(name, &value, look));
@@ -148,13 +203,12 @@ fn all_parts(card: &Card, beside: &Beside, look: &Look, most: usize) -> Vec<Show
     let parts = parts(card, look, most).into_iter().map(|part| {
         let Part { name, beside, rows } = part;
         let is_diff = name == DIFF;
-        let name = format!("  {name:<NAME_COLUMNS$} {beside}")
-            .trim_end()
-            .to_owned();
+        let mut named = fact(name, &beside, look).into_iter();
+        let first = named.next().map(|row| row.shown.trim_end().to_owned());
         Shown {
-            name,
+            name: first.unwrap_or_default(),
             is_diff,
-            rows,
+            rows: named.chain(rows).collect(),
         }
     });
     std::iter::once(facts).chain(parts).collect()

@@ -19,61 +19,60 @@ fn shown(card: &Card, width: usize, rows: usize) -> Option<String> {
         width,
         ..look(false)
     };
-    let rows = super::card(card, &beside(), &look, rows)?;
-    Some(rows.join("\n"))
+    let fitted = super::card(card, &beside(), &look, rows)?;
+    Some(fitted.rows.join("\n"))
 }
 
 #[test]
 fn a_card_that_fits_is_shown_whole() {
     insta::assert_snapshot!(shown(&sample(), 80, 22).unwrap(), @r#"
-      tier           high-risk, asked by policy:false
-      containment    in-process
-      expires        2026-12-01T10:30:00Z (in 90 min)
-      quorum         0 of 1 approvals
-      budget left    49 of 50 model calls
-      what would run
-        mode 420
-        path "notes.txt"
-        content
-        | milk
-        | eggs
-        |
-      message
-        | Write notes.txt.
-      diff
-        | @@ -1 +1,2 @@
-        |  milk
-        | +eggs
-        | -old
-        |
+    tier           high-risk, asked by policy:false
+    containment    in-process
+    expires        2026-12-01T10:30:00Z (in 90 min)
+    budget left    49 of 50 model calls
+    what would run
+      mode 420
+      path "notes.txt"
+      content
+      | milk
+      | eggs
+      |
+    message
+      | Write notes.txt.
+    diff
+      | @@ -1 +1,2 @@
+      |  milk
+      | +eggs
+      | -old
+      |
     "#);
 }
 
 #[test]
 fn what_does_not_fit_is_counted_part_by_part() {
-    insta::assert_snapshot!(shown(&sample(), 80, 14).unwrap(), @r#"
-      tier           high-risk, asked by policy:false
-      containment    in-process
-      expires        2026-12-01T10:30:00Z (in 90 min)
-      quorum         0 of 1 approvals
-      budget left    49 of 50 model calls
-      what would run
-        mode 420
-        + 5 lines, 30 bytes: v shows all of it
-      message
-        | Write notes.txt.
-      diff
-        | @@ -1 +1,2 @@
-        |  milk
-        + 3 lines, 11 bytes: v shows all of it
-    "#);
-    insta::assert_snapshot!(shown(&sample(), 40, 6).unwrap(), @r"
-      tier           high-risk, asked by
-        + 5 lines, 89 bytes: v
-      what would run
-        + 6 lines, 37 bytes: v
-      message + 1 line, 16 bytes: v
-      diff + 5 lines, 31 bytes: v
+    insta::assert_snapshot!(shown(&sample(), 80, 14).unwrap(), @"
+    tier           high-risk, asked by policy:false
+    containment    in-process
+    expires        2026-12-01T10:30:00Z (in 90 min)
+    budget left    49 of 50 model calls
+    what would run
+      mode 420
+      + 5 lines, 30 bytes: v shows all of it
+    message
+      | Write notes.txt.
+    diff
+      | @@ -1 +1,2 @@
+      |  milk
+      | +eggs
+      + 2 lines, 5 bytes: v shows all of it
+    ");
+    insta::assert_snapshot!(shown(&sample(), 40, 6).unwrap(), @"
+    tier           high-risk, asked by
+      + 4 lines, 73 bytes: v
+    what would run
+      + 6 lines, 37 bytes: v
+    message + 1 line, 16 bytes: v
+    diff + 5 lines, 31 bytes: v
     ");
 }
 
@@ -81,6 +80,38 @@ fn what_does_not_fit_is_counted_part_by_part() {
 fn a_screen_without_a_row_for_each_part_shows_no_card() {
     assert_eq!(shown(&sample(), 80, 4), None);
     assert!(shown(&sample(), 80, 5).is_some());
+}
+
+#[test]
+fn what_stands_beside_the_name_of_a_part_is_broken_too() {
+    let denied = placet_ledger::view::DeniedBefore {
+        call: "c1".parse().unwrap(),
+        note: None,
+    };
+    let card = Card {
+        denied_before: vec![denied],
+        ..sample()
+    };
+    let shown = shown(&card, 36, 60).unwrap();
+    let denied = "\n  denied before  c1 on the same\n                 target\n  what";
+    assert!(shown.contains(denied), "{shown}");
+}
+
+#[test]
+fn what_is_cut_is_what_the_rows_tell() {
+    let look = look(false);
+    for rows in 5..24 {
+        let Fitted { rows, cut } = card(&sample(), &beside(), &look, rows).unwrap();
+        let shown = rows.join("\n");
+        let told = shown.split("+ ").skip(1).filter_map(|told| {
+            let mut numbers = told.split(|c: char| !c.is_ascii_digit());
+            let mut number = || numbers.find_map(|part| part.parse().ok());
+            let (lines, bytes) = (number()?, number()?);
+            told.contains(": v").then_some(Cut { lines, bytes })
+        });
+        assert_eq!(cut, told.sum(), "{shown}");
+        assert_eq!(cut.is_nothing(), !shown.contains(": v"), "{shown}");
+    }
 }
 
 #[test]

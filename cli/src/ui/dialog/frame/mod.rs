@@ -8,10 +8,10 @@ mod tests;
 
 use placet_ledger::view::Card;
 
-use super::{Asks, At, Verdict, Walk, Writing};
+use super::{Asks, At, Verdict, Walk, Warning, Writing};
 use crate::terminal::Size;
 use crate::ui::card::Look;
-use crate::ui::card::screen::{self, Beside, wrapped};
+use crate::ui::card::screen::{self, Beside, Cut, Fitted, wrapped};
 use crate::ui::text::rows::{Paint, rows};
 use crate::ui::text::{self, Letters, Margin};
 
@@ -41,8 +41,8 @@ pub(crate) struct Shown {
 pub(crate) struct Frame {
     /// Its rows, no more than there are.
     pub(crate) rows: Vec<String>,
-    /// Whether it shows what it is about; where the window is too small it does not.
-    pub(crate) fits: bool,
+    /// What is left out of its card; `None` where the window is too small for what it is about.
+    pub(crate) cut: Option<Cut>,
 }
 
 /// The screen of this moment. Without `keys` it is what stands there before keys count.
@@ -51,33 +51,59 @@ pub(crate) fn frame(walk: &Walk, shown: &[Shown], size: Size, look: &Look, keys:
         width: size.columns,
         ..look.clone()
     };
-    let footer = footer(walk, shown, &look);
-    // Room for the keys is left before they appear, so that the rows above do not move then.
-    let room = size.rows.checked_sub(footer.len().saturating_add(1));
     let big = size.columns >= SIZE_MIN.columns && size.rows >= SIZE_MIN.rows;
-    let body = room.filter(|_| big).and_then(|room| match walk.at() {
-        At::Card(index) | At::Writing { card: index, .. } => card(*index, walk, shown, room, &look),
-        At::Help(index) => Some(cut(help(*index, walk, &look), room)),
-        At::Summary => Some(cut(summary(walk, shown, &look), room)),
-    });
-    let Some(body) = body else {
+    let fitted = big.then(|| fitted(walk, shown, size.rows, &look));
+    let Some((Fitted { mut rows, cut }, footer)) = fitted.flatten() else {
         return too_small(size, &look);
     };
-    let mut rows = body;
     rows.push("-".repeat(size.columns.saturating_sub(1)));
+    let Footer { keys: keyed, told } = footer;
     if keys {
-        rows.extend(footer);
+        rows.extend(keyed);
+        rows.extend(told);
+    } else if let Some(warning) = walk.warning(cut) {
+        rows.extend(keyed.iter().map(|_| String::new()));
+        rows.extend(wrapped(&unseen(warning), look.width.saturating_sub(1)));
     } else {
         rows.push(String::new());
     }
-    Frame { rows, fits: true }
+    let cut = Some(cut);
+    Frame { rows, cut }
+}
+
+/// What stands above the rule, and below it. Room for the keys is left before they appear, so that
+/// the rows above do not move then.
+fn fitted(walk: &Walk, shown: &[Shown], rows: usize, look: &Look) -> Option<(Fitted, Footer)> {
+    let mut below = footer(walk, shown, Cut::default(), look).len();
+    loop {
+        let room = rows.checked_sub(below.saturating_add(1))?;
+        let above = above(walk, shown, room, look)?;
+        let footer = footer(walk, shown, above.cut, look);
+        // A warning tells what is left out, and takes rows itself.
+        if footer.len() <= below {
+            return Some((above, footer));
+        }
+        below = footer.len();
+    }
+}
+
+fn above(walk: &Walk, shown: &[Shown], room: usize, look: &Look) -> Option<Fitted> {
+    let page = |rows| Fitted {
+        rows: cut(rows, room),
+        cut: Cut::default(),
+    };
+    match walk.at() {
+        At::Card(index) | At::Writing { card: index, .. } => card(*index, walk, shown, room, look),
+        At::Help(index) => Some(page(help(*index, walk, look))),
+        At::Summary => Some(page(summary(walk, shown, look))),
+    }
 }
 
 fn too_small(size: Size, look: &Look) -> Frame {
     let what = "This window is too small for a card. Make it larger, or: p park, s stop.";
     let mut rows = wrapped(what, look.width.saturating_sub(1));
     rows.truncate(size.rows.max(1));
-    Frame { rows, fits: false }
+    Frame { rows, cut: None }
 }
 
 /// At most so many rows; the last one says how many are not there.
@@ -91,13 +117,7 @@ fn cut(mut rows: Vec<String>, room: usize) -> Vec<String> {
     rows
 }
 
-fn card(
-    index: usize,
-    walk: &Walk,
-    shown: &[Shown],
-    room: usize,
-    look: &Look,
-) -> Option<Vec<String>> {
+fn card(index: usize, walk: &Walk, shown: &[Shown], room: usize, look: &Look) -> Option<Fitted> {
     let Shown { card, beside } = shown.get(index)?;
     let mut rows = Vec::new();
     let of = walk.asked().len();
@@ -106,20 +126,74 @@ fn card(
     }
     rows.extend(screen::heading(card, beside, look));
     let room = room.checked_sub(rows.len())?;
-    rows.extend(screen::card(card, beside, look, room)?);
-    Some(rows)
+    let fitted = screen::card(card, beside, look, room)?;
+    rows.extend(fitted.rows);
+    let cut = fitted.cut;
+    Some(Fitted { rows, cut })
 }
 
-fn footer(walk: &Walk, shown: &[Shown], look: &Look) -> Vec<String> {
+/// What stands below the rule.
+struct Footer {
+    /// The keys, or what is being written.
+    keys: Vec<String>,
+    /// What is told.
+    told: Vec<String>,
+}
+
+impl Footer {
+    const fn len(&self) -> usize {
+        self.keys.len().saturating_add(self.told.len())
+    }
+}
+
+fn footer(walk: &Walk, shown: &[Shown], cut: Cut, look: &Look) -> Footer {
     let room = look.width.saturating_sub(1);
-    let mut rows = Vec::new();
-    let told = match (walk.say(), walk.at()) {
+    let told = told(walk, cut);
+    Footer {
+        keys: below_rule(walk, shown, look),
+        told: told.map_or_else(Vec::new, |told| wrapped(&told, room)),
+    }
+}
+
+/// What is told of the last key, or of the card; `cut` is what is left out of it.
+fn told(walk: &Walk, cut: Cut) -> Option<String> {
+    if let Some(warning) = walk.warning(cut) {
+        return Some(format!("{}: {}", unseen(warning), again(warning)));
+    }
+    match (walk.say(), walk.at()) {
         (Some(say), _) => Some(text::sentence(say).replace('\n', " ")),
         (None, At::Card(card)) => walk
             .verdict(*card)
             .map(|verdict| format!("your answer so far: {}", word(verdict))),
         (None, At::Writing { .. } | At::Help(_) | At::Summary) => None,
-    };
+    }
+}
+
+/// What would be approved though nobody saw it.
+fn unseen(warning: Warning) -> String {
+    let Warning { key, cards, cut } = warning;
+    match (key, cards) {
+        _ if cut.is_nothing() => String::from("now all of it is on the screen"),
+        ('A', 1) => format!("{cut} of 1 card were not on the screen"),
+        ('A', cards) => format!("{cut} of {cards} cards were not on the screen"),
+        (_, _) => format!("{cut} are not on the screen"),
+    }
+}
+
+/// What to press after a warning.
+fn again(warning: Warning) -> String {
+    let Warning { key, cut, .. } = warning;
+    match key {
+        'A' => String::from("v shows a card whole, A again approves all"),
+        key if cut.is_nothing() => format!("{key} again approves"),
+        key => format!("v shows them, {key} again approves"),
+    }
+}
+
+/// The keys, or the line that is being written.
+fn below_rule(walk: &Walk, shown: &[Shown], look: &Look) -> Vec<String> {
+    let room = look.width.saturating_sub(1);
+    let mut rows = Vec::new();
     match walk.at() {
         At::Card(index) => {
             let tool = shown.get(*index).map(|shown| shown.card.tool.as_str());
@@ -132,7 +206,6 @@ fn footer(walk: &Walk, shown: &[Shown], look: &Look) -> Vec<String> {
         At::Help(_) => rows.push(String::from("any key goes back to the card")),
         At::Summary => rows.extend(wrapped("Enter sends it  b back  p park  s stop", room)),
     }
-    rows.extend(told.into_iter().flat_map(|told| wrapped(&told, room)));
     rows
 }
 
@@ -254,8 +327,11 @@ fn help(index: usize, walk: &Walk, look: &Look) -> Vec<String> {
         "p  leave this run waiting, and end",
         "s  stop, as Ctrl-C does; placet runs resume goes on",
         "",
-        "Nothing is sent before the summary, where Enter sends it.",
     ]);
+    if let Some(Asks::Approval { .. }) = asks {
+        lines.push("A card that was cut is approved at the second press, or once v showed it.");
+    }
+    lines.extend(["Nothing is sent before the summary, where Enter sends it."]);
     let room = look.width.saturating_sub(1);
     lines.iter().flat_map(|line| wrapped(line, room)).collect()
 }

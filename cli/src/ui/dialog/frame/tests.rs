@@ -1,7 +1,7 @@
 //! Screens of every size at every place of the walk: none is overfull, and no text of an agent
 //! stands where ours does.
 
-use placet_ledger::view::CardKind;
+use placet_ledger::view::{CardKind, DeniedBefore};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -27,6 +27,12 @@ fn cards() -> Vec<Shown> {
             arguments: Some(json!({"path": evil, evil.clone(): evil})),
             message: Some(evil.clone()),
             preview: Some(evil.clone()),
+            rule: Some("always:toolchain".parse().unwrap()),
+            supersedes: Some("c4".parse().unwrap()),
+            denied_before: vec![DeniedBefore {
+                call: "c5".parse().unwrap(),
+                note: Some(evil.clone()),
+            }],
             ..sample()
         },
         beside: beside.clone(),
@@ -92,7 +98,9 @@ proptest! {
         let mut walk = walk(&shown);
         let size = Size { columns: columns_, rows };
         for key in keys {
-            walk.on_screen();
+            if let Some(cut) = frame(&walk, &shown, size, &look(color), true).cut {
+                walk.on_screen(cut);
+            }
             if walk.press(&key) == Move::Send {
                 break;
             }
@@ -128,18 +136,18 @@ fn walk_is_without_words(walk: &Walk) -> bool {
 #[test]
 fn before_keys_count_none_is_shown_and_nothing_else_moves() {
     let shown = cards();
-    let mut walk = walk(&shown);
-    walk.on_screen();
-    let size = Size {
-        columns: 80,
-        rows: 24,
-    };
-    let before = frame(&walk, &shown, size, &look(false), false);
-    let after = frame(&walk, &shown, size, &look(false), true);
-    let rule = before.rows.len() - 2;
-    assert_eq!(before.rows[..=rule], after.rows[..=rule]);
-    assert_eq!(before.rows[rule + 1], "");
-    assert!(after.rows[rule + 1].starts_with("a approve"));
+    for columns in [80, 40] {
+        let mut walk = walk(&shown);
+        let size = Size { columns, rows: 24 };
+        let before = frame(&walk, &shown, size, &look(false), false);
+        walk.on_screen(before.cut.unwrap());
+        let after = frame(&walk, &shown, size, &look(false), true);
+        assert_eq!(before.cut, after.cut);
+        let rule = before.rows.len() - 2;
+        assert_eq!(before.rows[..=rule], after.rows[..=rule]);
+        assert_eq!(before.rows[rule + 1], "");
+        assert!(after.rows[rule + 1].starts_with("a approve"));
+    }
 }
 
 #[test]
@@ -154,7 +162,102 @@ fn a_window_that_is_too_small_says_so() {
     ] {
         let size = Size { columns, rows };
         let frame = frame(&walk, &shown, size, &look(false), true);
-        assert_eq!(frame.fits, fits, "{columns} x {rows}");
+        assert_eq!(frame.cut.is_some(), fits, "{columns} x {rows}");
         assert_eq!(frame.rows[0].starts_with("This window is"), !fits);
+    }
+}
+
+/// The numbers in the rows that tell what is left out.
+fn told(rows: &[String]) -> Cut {
+    let told = rows.iter().filter_map(|row| {
+        let (_, told) = row.split_once("+ ").filter(|_| row.ends_with(": v"))?;
+        let mut numbers = told.split(|c: char| !c.is_ascii_digit());
+        let mut number = || numbers.find_map(|part| part.parse().ok());
+        Some(Cut {
+            lines: number()?,
+            bytes: number()?,
+        })
+    });
+    told.sum()
+}
+
+#[test]
+fn a_warning_tells_exactly_what_is_left_out_beside_it() {
+    for key in ['a', 't', 'A'] {
+        for rows in 14..60 {
+            let mut shown = cards();
+            shown.truncate(1);
+            let mut walk = walk(&shown);
+            let size = Size { columns: 40, rows };
+            let whole = frame(&walk, &shown, size, &look(false), true);
+            walk.on_screen(whole.cut.unwrap());
+            walk.press(&Key::Char(key));
+            let before = frame(&walk, &shown, size, &look(false), false);
+            let after = frame(&walk, &shown, size, &look(false), true);
+            let Some(cut) = after.cut else {
+                assert!(rows < 18, "{key} at {rows}");
+                continue;
+            };
+            assert_eq!(cut, told(&after.rows), "{:#?}", after.rows);
+            let said = after.rows.join(" ");
+            assert!(said.contains(&cut.to_string()), "{said}");
+            assert!(said.contains(&format!("{key} again approves")), "{said}");
+            // Before keys count none is named, and nothing else moves.
+            let rule = after.rows.iter().rposition(|row| row.starts_with("---"));
+            let rule = rule.unwrap();
+            assert_eq!(before.rows[..=rule], after.rows[..=rule]);
+            let below = before.rows[rule + 1..].join(" ");
+            assert!(below.contains(&cut.to_string()), "{below}");
+            assert!(!below.contains("again"), "{below}");
+        }
+    }
+}
+
+#[test]
+fn a_card_that_fits_beside_its_warning_says_so() {
+    let mut shown = cards();
+    shown.truncate(1);
+    shown[0].card = sample();
+    let mut walk = walk(&shown);
+    walk.on_screen(Cut { lines: 1, bytes: 1 });
+    walk.press(&Key::Char('a'));
+    let size = Size {
+        columns: 80,
+        rows: 60,
+    };
+    let last = frame(&walk, &shown, size, &look(false), true).rows.pop();
+    let said = "now all of it is on the screen: a again approves";
+    assert_eq!(last.as_deref(), Some(said));
+}
+
+#[test]
+fn a_warning_says_how_much_nobody_saw_and_what_to_press() {
+    for ((key, cards, lines, bytes), told) in [
+        (
+            ('a', 1, 4, 26),
+            "4 lines, 26 bytes are not on the screen: v shows them, a again approves",
+        ),
+        (
+            ('t', 1, 1, 1),
+            "1 line, 1 byte are not on the screen: v shows them, t again approves",
+        ),
+        (
+            ('A', 1, 4, 26),
+            "4 lines, 26 bytes of 1 card were not on the screen: v shows a card whole, A again \
+             approves all",
+        ),
+        (
+            ('A', 3, 12, 80),
+            "12 lines, 80 bytes of 3 cards were not on the screen: v shows a card whole, A again \
+             approves all",
+        ),
+        (
+            ('t', 1, 0, 0),
+            "now all of it is on the screen: t again approves",
+        ),
+    ] {
+        let cut = Cut { lines, bytes };
+        let warning = Warning { key, cards, cut };
+        assert_eq!(format!("{}: {}", unseen(warning), again(warning)), told);
     }
 }
