@@ -96,9 +96,9 @@ fn a_pager_that_fails_showed_nothing() {
 #[test]
 fn a_warning_for_which_there_is_no_room_approves_nothing() {
     let window = narrow("false");
-    window.resize(40, 12);
+    window.resize(40, 13);
     window.until("the low card", |screen| {
-        screen.contains("? help") && screen.lines().count() <= 12
+        screen.contains("? help") && screen.lines().count() <= 13
     });
     window.after(&["a"], "too small");
     // Any key shows the card again, and does nothing else.

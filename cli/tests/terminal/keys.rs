@@ -102,7 +102,7 @@ fn view_edit_always_and_deny_all() {
         look.golden("amended", &window);
         window.after(&["t"], "t again approves");
         look.golden("always-cut", &window);
-        window.after(&["t"], "allowed for this run");
+        window.after(&["t"], "allowed once you send");
         look.golden("always", &window);
         window.after(&["D"], "why none of them?");
         window.write("no");

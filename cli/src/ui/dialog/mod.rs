@@ -20,6 +20,17 @@ pub(crate) use line::Line;
 use seen::Seen;
 pub(crate) use seen::{Kept, Warning};
 
+/// Goes on to the next card without a verdict on this one.
+pub(crate) const NEXT: char = ' ';
+
+/// A key as people call it.
+pub(crate) fn named(key: char) -> String {
+    match key {
+        ' ' => String::from("Space"),
+        key => key.to_string(),
+    }
+}
+
 /// What a card asks, and which ways of answering it there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asks {
@@ -210,6 +221,8 @@ impl Walk {
         };
         keys.push('v');
         keys.extend((card > 0).then_some('b'));
+        let next = card.saturating_add(1) < self.asked.len();
+        keys.extend(next.then_some(NEXT));
         keys.extend(['p', 's', '?']);
         keys
     }
@@ -252,6 +265,10 @@ impl Walk {
                 self.tell("A comes after every card was on the screen");
                 return Move::Show;
             }
+            Key::Char('t') if matches!(self.asks(card), Some(Asks::Approval { .. })) => {
+                self.tell("t does nothing here: this rule asks always");
+                return Move::Show;
+            }
             Key::Paste(_) => {
                 self.tell("pasted text is not taken for keys");
                 return Move::Show;
@@ -268,12 +285,13 @@ impl Walk {
             ('v', _) => return Move::Page(card),
             ('e', _) => return Move::Edit(card),
             ('b', _) => self.at = At::Card(card.saturating_sub(1)),
+            (NEXT, _) => self.at = At::Card(card.saturating_add(1)),
             ('?', _) => self.at = At::Help(card),
             ('a', _) => self.decide(card, Verdict::Approve),
             ('t', _) => {
                 self.decide(card, Verdict::Always);
                 let open = self.verdicts.iter().filter(|one| one.is_none()).count();
-                self.tell(format!("allowed for this run; still to answer: {open}"));
+                self.tell(format!("allowed once you send; still to answer: {open}"));
             }
             ('A', _) => self.approve_all(),
             ('d', _) => self.write(card, Writing::Deny),
@@ -289,9 +307,9 @@ impl Walk {
 
     fn no_such_key(&mut self, key: &Key) -> Move {
         let keys = self.keys_now();
-        let keys = keys.iter().map(char::to_string).collect::<Vec<_>>();
+        let keys = keys.iter().map(|key| named(*key)).collect::<Vec<_>>();
         let named = match key {
-            Key::Char(c) => crate::ui::text::inline(&c.to_string()),
+            Key::Char(c) => crate::ui::text::inline(&named(*c)),
             Key::Enter => String::from("Enter"),
             Key::Escape => String::from("Esc"),
             Key::Backspace => String::from("Backspace"),

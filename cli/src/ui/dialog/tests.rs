@@ -44,6 +44,7 @@ fn key(name: &str) -> Key {
         "^u" => Key::Clear,
         "paste" => Key::Paste("A\na".to_owned()),
         "other" => Key::Other,
+        "space" => Key::Char(NEXT),
         one => Key::Char(one.chars().next().unwrap()),
     }
 }
@@ -197,13 +198,19 @@ fn any_key_leaves_the_help_and_does_nothing_else() {
 fn a_key_that_does_nothing_says_which_ones_do() {
     let mut walk = approvals(&["c1", "c2"]);
     for (name, said) in [
-        ("q", "q does nothing here; keys: a d D t e v p s ?"),
-        ("enter", "Enter does nothing here; keys: a d D t e v p s ?"),
+        ("q", "q does nothing here; keys: a d D t e v Space p s ?"),
+        (
+            "enter",
+            "Enter does nothing here; keys: a d D t e v Space p s ?",
+        ),
         (
             "\u{202e}",
-            "\\u{202e} does nothing here; keys: a d D t e v p s ?",
+            "\\u{202e} does nothing here; keys: a d D t e v Space p s ?",
         ),
-        ("other", "that does nothing here; keys: a d D t e v p s ?"),
+        (
+            "other",
+            "that does nothing here; keys: a d D t e v Space p s ?",
+        ),
         ("A", "A comes after every card was on the screen"),
         ("paste", "pasted text is not taken for keys"),
     ] {
@@ -215,6 +222,22 @@ fn a_key_that_does_nothing_says_which_ones_do() {
     press(&mut walk, "q");
     let said = "q does nothing here; keys: a d A D t e v b p s ?";
     assert_eq!(walk.say(), Some(said));
+}
+
+#[test]
+fn a_card_can_be_passed_without_a_verdict_and_all_approved_at_the_last_one() {
+    let mut walk = approvals(&["c1", "c2", "c3"]);
+    press(&mut walk, "space");
+    assert_eq!(
+        (place(&walk), verdicts(&walk)),
+        ("card 1".into(), "-, -, -".into())
+    );
+    press(&mut walk, "d enter");
+    assert_eq!(place(&walk), "card 2");
+    press(&mut walk, "space");
+    assert_eq!(place(&walk), "card 2", "there is no next one");
+    press(&mut walk, "A");
+    assert_eq!(verdicts(&walk), "yes, deny, yes");
 }
 
 #[test]

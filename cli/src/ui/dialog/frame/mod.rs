@@ -8,7 +8,7 @@ mod tests;
 
 use placet_ledger::view::Card;
 
-use super::{Asks, At, Verdict, Walk, Warning, Writing};
+use super::{Asks, At, NEXT, Verdict, Walk, Warning, Writing, named};
 use crate::terminal::Size;
 use crate::ui::card::Look;
 use crate::ui::card::screen::{self, Beside, Cut, Fitted, wrapped};
@@ -252,7 +252,7 @@ fn key_rows(walk: &Walk, tool: &str, look: &Look) -> Vec<String> {
     let labels: Vec<String> = walk
         .keys()
         .into_iter()
-        .filter_map(|key| Some(format!("{key} {}", label(key, asks?, tool))))
+        .filter_map(|key| Some(format!("{} {}", named(key), label(key, asks?, tool))))
         .collect();
     let room = look.width.saturating_sub(1);
     let mut rows: Vec<String> = Vec::new();
@@ -281,8 +281,8 @@ fn label(key: char, asks: Asks, tool: &str) -> String {
         ('r', _) => "answer",
         ('y', _) => "it is done",
         ('n', Asks::InDoubt) => "it is not",
-        ('n', _) => "next",
-        ('l', _) => "leave it",
+        ('n' | 'l', _) => "leave it",
+        (NEXT, _) => "next",
         ('b', _) => "back",
         ('p', _) => "park",
         ('s', _) => "stop",
@@ -304,9 +304,9 @@ fn help(index: usize, walk: &Walk, look: &Look) -> Vec<String> {
                 "D  deny all, with one note",
             ];
             if always {
-                lines.push("t  approve it, and this tool for the rest of the run");
+                lines.push("t  approve it, and this tool from the next turn of the run on");
             }
-            lines.push("e  edit the arguments in $EDITOR: a new proposal, judged anew");
+            lines.push("e  edit the arguments in $EDITOR: recorded at once, judged anew");
             lines
         }
         Some(Asks::Question) => vec![
@@ -323,7 +323,7 @@ fn help(index: usize, walk: &Walk, look: &Look) -> Vec<String> {
     };
     lines.extend([
         "v  the whole card in $PAGER, with its diff",
-        "b  the card before",
+        "b  the card before; Space the next one, without a verdict",
         "p  leave this run waiting, and end",
         "s  stop, as Ctrl-C does; placet runs resume goes on",
         "",
@@ -331,7 +331,7 @@ fn help(index: usize, walk: &Walk, look: &Look) -> Vec<String> {
     if let Some(Asks::Approval { .. }) = asks {
         lines.push("A card that was cut is approved at the second press, or once v showed it.");
     }
-    lines.extend(["Nothing is sent before the summary, where Enter sends it."]);
+    lines.extend(["No answer is sent before the summary, where Enter sends it."]);
     let room = look.width.saturating_sub(1);
     lines.iter().flat_map(|line| wrapped(line, room)).collect()
 }
