@@ -382,23 +382,23 @@ pub(crate) fn visible(name: &OsStr) -> String {
     shown
 }
 
-/// Refuses a workspace that contains a closed folder or lies in one, by name and by node.
+/// Refuses a workspace that contains what is to lie apart or lies in it, by name and by node.
 fn apart(path: &Path, node: NodeId, closed: &ClosedSet) -> Result<(), WorkspaceError> {
     let node_at = |path: &Path| path.metadata().ok().map(|metadata| node_of(&metadata));
-    for folder in closed.folders() {
-        let contains = folder
+    for place in closed.apart() {
+        let contains = place
             .ancestors()
             .any(|above| above == path || node_at(above) == Some(node));
         if contains {
             return Err(WorkspaceError::Contains {
                 path: path.to_owned(),
-                closed: folder.to_owned(),
+                closed: place.to_owned(),
             });
         }
     }
     for above in path.ancestors() {
         let inside = node_at(above).is_some_and(|node| closed.contains(node))
-            || closed.folders().any(|folder| folder == above);
+            || closed.apart().any(|place| place == above);
         if inside {
             return Err(WorkspaceError::Inside {
                 path: path.to_owned(),

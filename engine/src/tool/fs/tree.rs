@@ -112,6 +112,7 @@ impl Tree {
         };
         let listing = Listing {
             workspace,
+            closed: workspace.closed_now(&folder.path)?,
             top: &folder.path,
         };
         listing.folder(&mut tree, folder, "", 0)?;
@@ -250,6 +251,8 @@ impl Tree {
 /// A listing under way.
 struct Listing<'a> {
     workspace: &'a Workspace,
+    /// What is closed by now.
+    closed: BTreeSet<NodeId>,
     top: &'a str,
 }
 
@@ -304,6 +307,13 @@ impl Listing<'_> {
             errno => PathError::io("look at", &here, errno),
         };
         let found = statat(&folder.dir, name, AtFlags::SYMLINK_NOFOLLOW).map_err(wrong)?;
+        let node = NodeId {
+            device: found.st_dev,
+            inode: found.st_ino,
+        };
+        if self.workspace.is_closed(node) || self.closed.contains(&node) {
+            return Err(PathError::Closed(here).into());
+        }
         let mut item = Item {
             entry: TreeEntry {
                 digest: None,
@@ -324,12 +334,6 @@ impl Listing<'_> {
                 return self.folder(tree, &inner, path, depth.saturating_add(1));
             }
             FileType::Symlink => {
-                if self.workspace.is_closed(NodeId {
-                    device: found.st_dev,
-                    inode: found.st_ino,
-                }) {
-                    return Err(PathError::Closed(here).into());
-                }
                 let text = readlinkat(&folder.dir, name, Vec::new()).map_err(wrong)?;
                 let text = text
                     .to_str()
@@ -343,7 +347,7 @@ impl Listing<'_> {
             }
             // Whatever else is no regular file is refused for what it is.
             _ => {
-                let mut opened = self.workspace.open_named(folder, name)?;
+                let mut opened = self.workspace.open_walked(folder, name)?;
                 item.entry.digest = Some(opened.digest(&here)?);
                 item.entry.mode = opened.mode;
                 item.bytes = opened.bytes;

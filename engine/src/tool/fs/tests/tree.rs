@@ -295,3 +295,25 @@ fn another_mount_is_not_changed_from_here() {
     let stat = super::super::stat::stat(&files, &json!({"path": "/proc"}));
     said(stat, "is on another mount");
 }
+
+#[test]
+fn a_folder_above_a_link_that_leads_to_something_closed_is_refused() {
+    let bench = Bench::new().has_folder("above/sub");
+    let home = bench.folder.path().join("home");
+    symlink(&home, bench.at("above/sub/way")).unwrap();
+    let mut closed = ClosedSet::new();
+    closed
+        .close_folder(&bench.at("above/sub/way/placet"))
+        .unwrap();
+    let workspace = Workspace::open(&bench.at(""), closed).unwrap();
+    let files = Files::new(Arc::new(workspace), bench.folder.path().join("locks"));
+    let bench = Bench { files, ..bench };
+    for path in ["above", "above/sub"] {
+        for refused in each(&bench, path) {
+            said(refused, "closed: above/sub/way belongs to placet");
+        }
+    }
+    said(bench.rm("above/sub/way"), "closed:");
+    said(bench.mv("above/sub/way", "to", ""), "closed:");
+    said(bench.write("above/sub/way", "x"), "closed:");
+}
