@@ -30,8 +30,13 @@ const DEPTH_MAX: usize = 128;
 /// Time for one walk, well below the time limit of a tool, so that what was found is told.
 const WALK_MS_MAX: u64 = 60_000;
 
-/// Bytes of a `.gitignore`: a larger one is none that a person wrote.
+/// Bytes and patterns of all ignore files that hold in one folder: those that a person wrote are
+/// far smaller, and a compiled pattern takes many times its own bytes.
 const IGNORE_BYTES_MAX: usize = 1024 * 1024;
+const IGNORE_PATTERNS_MAX: usize = 20_000;
+
+/// Lines of an ignore file between two looks at whether anybody still waits.
+const IGNORE_LINES_AT_ONCE: usize = 256;
 
 /// What a walk passes over.
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +111,7 @@ pub(super) struct LeftOut {
     deep: usize,
     unread: usize,
     mounts: usize,
+    ignores: usize,
     over: bool,
 }
 
@@ -124,6 +130,10 @@ impl LeftOut {
                 self.mounts,
                 "folders are on other mounts and were not entered",
             ),
+            (
+                self.ignores,
+                "ignore files are too large, or too many hold at once, and were left out of account",
+            ),
         ] {
             if count > 0 {
                 // Writing to a string does not fail.
@@ -139,6 +149,44 @@ impl LeftOut {
     }
 }
 
+/// An ignore file that holds beneath its folder.
+#[derive(Debug)]
+struct Ignore {
+    /// The folder's path beneath the workspace.
+    base: PathBuf,
+    patterns: Gitignore,
+    /// What it takes of the bounds.
+    size: Size,
+}
+
+/// How large ignore files are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    bytes: usize,
+    patterns: usize,
+}
+
+impl Size {
+    fn of(text: &str) -> Self {
+        let patterns = text.lines().filter(|line| !line.trim().is_empty());
+        Self {
+            bytes: text.len(),
+            patterns: patterns.count(),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(other.bytes),
+            patterns: self.patterns.saturating_add(other.patterns),
+        }
+    }
+
+    fn is_too_much(self) -> bool {
+        self.bytes > IGNORE_BYTES_MAX || self.patterns > IGNORE_PATTERNS_MAX
+    }
+}
+
 /// A walk under way.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
@@ -146,7 +194,7 @@ pub(super) struct Walk<'a> {
     rules: Rules,
     patience: &'a Patience,
     closed: Closed,
-    ignores: Vec<(PathBuf, Gitignore)>,
+    ignores: Vec<Ignore>,
     room: usize,
     left_out: LeftOut,
 }
@@ -182,14 +230,19 @@ impl<'a> Walk<'a> {
 
     /// The rules of the folders above the one where the walk begins hold as well.
     fn ignores_above(&mut self, start: &Folder) -> Result<(), ToolError> {
-        let mut above = PathBuf::new();
-        for name in start.path.split('/').filter(|name| !name.is_empty()) {
-            let folder = match above.to_str() {
-                Some("") | None => self.workspace.folder(".")?,
-                Some(path) => self.workspace.folder(path)?,
-            };
-            self.ignores_of(&folder, &above);
-            above.push(name);
+        let mut above = self.workspace.folder(".")?;
+        let names = start.path.split('/').filter(|name| !name.is_empty());
+        for (depth, name) in names.enumerate() {
+            if self.patience.is_over() {
+                break;
+            }
+            if depth > DEPTH_MAX {
+                self.left_out.ignores = self.left_out.ignores.saturating_add(1);
+                break;
+            }
+            let path = PathBuf::from(&above.path);
+            self.ignores_of(&above, &path);
+            above = self.workspace.enter(&above, name)?;
         }
         Ok(())
     }
@@ -198,26 +251,48 @@ impl<'a> Walk<'a> {
         let Ok(mut opened) = self.workspace.open_named(folder, ".gitignore") else {
             return;
         };
-        let bytes = opened.read(".gitignore").unwrap_or_default();
-        if bytes.is_empty() || bytes.len() > IGNORE_BYTES_MAX {
+        let room = u64::try_from(IGNORE_BYTES_MAX).unwrap_or(u64::MAX);
+        let text = if opened.bytes > room {
+            None
+        } else {
+            let bytes = opened.read(".gitignore").unwrap_or_default();
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let held = self.ignores.iter().map(|ignore| ignore.size);
+        let held = held.fold(Size::default(), Size::and);
+        let fits = text.filter(|text| !held.and(Size::of(text)).is_too_much());
+        let Some(text) = fits else {
+            self.left_out.ignores = self.left_out.ignores.saturating_add(1);
             return;
-        }
-        let mut builder = GitignoreBuilder::new(".");
-        for line in String::from_utf8_lossy(&bytes).lines() {
-            // A line that is no pattern ignores nothing, as git has it.
-            drop(builder.add_line(None, line));
-        }
-        if let Ok(ignore) = builder.build() {
-            self.ignores.push((path.to_owned(), ignore));
+        };
+        if let Some(patterns) = self.patterns(&text) {
+            self.ignores.push(Ignore {
+                base: path.to_owned(),
+                patterns,
+                size: Size::of(&text),
+            });
         }
     }
 
+    /// The patterns of an ignore file; none if nobody waits for them.
+    fn patterns(&self, text: &str) -> Option<Gitignore> {
+        let mut builder = GitignoreBuilder::new(".");
+        for (number, line) in text.lines().enumerate() {
+            if number.is_multiple_of(IGNORE_LINES_AT_ONCE) && self.patience.is_over() {
+                return None;
+            }
+            // A line that is no pattern ignores nothing, as git has it.
+            drop(builder.add_line(None, line));
+        }
+        builder.build().ok().filter(|ignore| !ignore.is_empty())
+    }
+
     fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
-        for (base, ignore) in self.ignores.iter().rev() {
-            let Ok(beneath) = path.strip_prefix(base) else {
+        for ignore in self.ignores.iter().rev() {
+            let Ok(beneath) = path.strip_prefix(&ignore.base) else {
                 continue;
             };
-            match ignore.matched(beneath, is_folder) {
+            match ignore.patterns.matched(beneath, is_folder) {
                 Match::None => {}
                 Match::Ignore(_) => return true,
                 Match::Whitelist(_) => return false,
