@@ -80,7 +80,6 @@ impl From<TreeError> for ToolError {
 pub(super) struct Item {
     pub(super) entry: TreeEntry,
     pub(super) bytes: u64,
-    pub(super) links: u64,
     /// The text of a symbolic link.
     pub(super) leads_to: Option<String>,
 }
@@ -163,7 +162,7 @@ impl Tree {
                     expected.next();
                 }
                 Some(&there) if there.path == entry.path => {
-                    return Some(format!("{} in it is different", entry.path));
+                    return Some(unlike(entry, there));
                 }
                 Some(&there) if there.path < entry.path => {
                     return Some(format!("{} in it is gone", there.path));
@@ -174,6 +173,17 @@ impl Tree {
         expected
             .next()
             .map(|gone| format!("{} in it is gone", gone.path))
+    }
+
+    /// Whether it is like these entries but for hard links: a copy of them, or what is left once
+    /// other names in the same tree were removed.
+    pub(super) fn is_like(&self, expected: &[TreeEntry]) -> bool {
+        let plain = |entry: &TreeEntry| TreeEntry {
+            links: 1,
+            ..entry.clone()
+        };
+        let found = self.items.iter().map(|item| plain(&item.entry));
+        found.eq(expected.iter().map(plain))
     }
 
     /// Whether something has the path of each of these entries.
@@ -237,7 +247,11 @@ impl Tree {
     /// What a person should know before its entries are removed.
     pub(super) fn notes(&self) -> String {
         let mut notes = String::new();
-        let linked = self.items.iter().filter(|item| item.links > 1).count();
+        let linked = self
+            .items
+            .iter()
+            .filter(|item| item.entry.links > 1)
+            .count();
         if linked > 0 {
             let _ = write!(
                 notes,
@@ -245,6 +259,23 @@ impl Tree {
             );
         }
         notes
+    }
+}
+
+/// How one entry differs from what it was.
+fn unlike(found: &TreeEntry, expected: &TreeEntry) -> String {
+    let (path, links) = (&found.path, found.links);
+    let same = TreeEntry {
+        links,
+        ..expected.clone()
+    };
+    if *found == same {
+        format!(
+            "{path} in it has {links} hard links, not {}",
+            expected.links
+        )
+    } else {
+        format!("{path} in it is different")
     }
 }
 
@@ -318,11 +349,11 @@ impl Listing<'_> {
             entry: TreeEntry {
                 digest: None,
                 kind: EntryKind::File,
+                links: 1,
                 mode: found.st_mode & 0o7777,
                 path: path.to_owned(),
             },
             bytes: 0,
-            links: 1,
             leads_to: None,
         };
         match FileType::from_raw_mode(found.st_mode) {
@@ -351,7 +382,7 @@ impl Listing<'_> {
                 item.entry.digest = Some(opened.digest(&here)?);
                 item.entry.mode = opened.mode;
                 item.bytes = opened.bytes;
-                item.links = opened.links;
+                item.entry.links = opened.links;
             }
         }
         tree.bytes = tree.bytes.saturating_add(item.bytes);

@@ -263,8 +263,7 @@ impl Transfer<'_> {
                 return Ok(Reconciled::NotDone);
             }
             let copy = Tree::named(self.files(), &to.folder, &to.name).ok();
-            let is_copy =
-                copy.is_some_and(|copy| copy.mode == mode && copy.difference(entries).is_none());
+            let is_copy = copy.is_some_and(|copy| copy.mode == mode && copy.is_like(entries));
             if !is_copy {
                 return Ok(Reconciled::Unknown);
             }

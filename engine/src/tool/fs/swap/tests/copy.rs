@@ -379,3 +379,12 @@ fn reconciles_what_a_crash_left_of_a_copied_file() {
         }
     }
 }
+
+#[test]
+fn a_copy_of_several_names_of_one_file_is_known_after_a_crash() {
+    let bench = tree(Bench::new());
+    fs::hard_link(bench.at("old/a"), bench.at("old/again")).unwrap();
+    let draft = bench.cp("old", "new", "r").unwrap();
+    copy(&bench, &draft).unwrap();
+    assert_eq!(reconcile(&bench, &draft), "done");
+}
