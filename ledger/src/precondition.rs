@@ -113,6 +113,11 @@ const fn is_only(links: &u64) -> bool {
     *links == 1
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_none(missing: &u64) -> bool {
+    *missing == 0
+}
+
 /// What must still be so when the call is executed; sealed content, since it tells paths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -151,7 +156,10 @@ pub enum Precondition {
     },
     /// The target does not exist.
     Absent {
-        /// The folder that would hold it.
+        /// Folders above it that are missing as well and are made with it; not told if it is none.
+        #[serde(default, skip_serializing_if = "is_none")]
+        missing: u64,
+        /// The folder that would hold it, or the first of those.
         parent: NodeId,
         /// Path beneath the workspace root.
         path: String,
