@@ -16,7 +16,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::closed::node_of;
-use super::{Exchanges, Folder, PathError, Target, Workspace, join, visible};
+use super::{Exchanges, Folder, PathError, Target, Workspace, join, plain};
 use crate::nearest::nearest;
 
 /// Entries of a folder that are compared to find a name somebody meant.
@@ -115,7 +115,7 @@ impl Workspace {
         afresh: bool,
     ) -> Result<Opened, PathError> {
         let name = name.as_ref();
-        let path = join(&folder.path, &visible(name));
+        let path = join(&folder.path, &plain(name));
         let wrong = |errno: Errno| match errno {
             Errno::NOENT => PathError::Missing {
                 path: path.clone(),

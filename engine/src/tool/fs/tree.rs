@@ -231,9 +231,14 @@ impl Tree {
                 EntryKind::Folder => ("folder", String::from("/")),
                 EntryKind::Link => (
                     "link  ",
-                    format!(" -> {}", item.leads_to.as_deref().unwrap_or_default()),
+                    format!(
+                        " -> {}",
+                        visible(item.leads_to.as_deref().unwrap_or_default())
+                    ),
                 ),
             };
+            // The first arrow of a line ends the path.
+            let path = visible(path).replace(" -> ", r" -\x3e ");
             // Writing to a string does not fail.
             let _ = writeln!(
                 lines,

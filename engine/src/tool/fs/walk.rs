@@ -91,6 +91,8 @@ pub(super) struct Entry<'a> {
     pub(super) found: Stat,
     /// Path beneath the folder where the walk began.
     pub(super) path: &'a Path,
+    /// Path beneath the workspace.
+    whole: &'a Path,
 }
 
 impl Entry<'_> {
@@ -100,7 +102,17 @@ impl Entry<'_> {
 
     /// Path beneath the workspace, on one line.
     pub(super) fn shown(&self) -> String {
-        crate::workspace::join(&self.folder.path, &visible(self.name))
+        shown(self.whole)
+    }
+}
+
+/// A path on a line that is none of those which say what was left out or not found.
+pub(super) fn shown(path: &Path) -> String {
+    let shown = visible(path);
+    if shown.starts_with("...") || shown.starts_with('(') {
+        format!("./{shown}")
+    } else {
+        shown
     }
 }
 
@@ -191,6 +203,8 @@ impl Size {
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     workspace: &'a Workspace,
+    /// The folder where it begins.
+    start: PathBuf,
     rules: Rules,
     patience: &'a Patience,
     closed: Closed,
@@ -203,6 +217,7 @@ impl<'a> Walk<'a> {
     pub(super) fn new(files: &'a Files, rules: Rules, patience: &'a Patience) -> Self {
         Self {
             workspace: &files.workspace,
+            start: PathBuf::new(),
             rules,
             patience,
             closed: Closed::default(),
@@ -218,6 +233,7 @@ impl<'a> Walk<'a> {
         start: &Folder,
         visit: &mut dyn FnMut(&Entry<'_>),
     ) -> Result<LeftOut, ToolError> {
+        self.start = PathBuf::from(&start.path);
         if self.rules.gitignore {
             self.ignores_above(start)?;
         }
@@ -317,7 +333,7 @@ impl<'a> Walk<'a> {
             }
         };
         let ignores = self.ignores.len();
-        let beneath_root = Path::new(&folder.path).to_owned();
+        let beneath_root = self.start.join(path);
         if self.rules.gitignore {
             self.ignores_of(folder, &beneath_root);
         }
@@ -329,8 +345,9 @@ impl<'a> Walk<'a> {
                 continue;
             };
             let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+            let whole = beneath_root.join(&name);
             if (!self.rules.git && name == ".git")
-                || self.is_ignored(&beneath_root.join(&name), is_folder)
+                || self.is_ignored(&whole, is_folder)
                 || self.closed.hides(self.workspace, &folder.path, &found)?
             {
                 continue;
@@ -340,6 +357,7 @@ impl<'a> Walk<'a> {
                 name: &name,
                 found,
                 path: &path.join(&name),
+                whole: &whole,
             };
             visit(&entry);
             if is_folder {

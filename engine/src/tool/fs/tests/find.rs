@@ -176,6 +176,26 @@ fn names_forge_no_entry() {
 }
 
 #[test]
+fn two_names_are_never_shown_alike_and_lead_where_they_say() {
+    let bench = Bench::new()
+        .has_folder(r"d\xff")
+        .has(r"d\xff/.gitignore", "no\n")
+        .has(r"d\xff/no", "")
+        .has("... and 1 more, left out", "")
+        .has("(nothing found)", "");
+    let wrong = OsStr::from_bytes(b"d\xff");
+    fs::create_dir(bench.at("").join(wrong)).unwrap();
+    fs::write(bench.at("").join(wrong).join("no"), "").unwrap();
+    assert_eq!(
+        find(&bench, &json!({})).unwrap(),
+        "./(nothing found)\n./... and 1 more, left out\nd\\\\xff/\nd\\\\xff/.gitignore\n\
+         d\\xff/\nd\\xff/no\n"
+    );
+    let draft = bench.mkdir(r"d\xff/a/b", true).unwrap();
+    assert_eq!(draft.precondition.path(), r"d\xff/a/b");
+}
+
+#[test]
 fn what_is_left_out_is_told() {
     let bench = Bench::new();
     for number in 0..1_003 {

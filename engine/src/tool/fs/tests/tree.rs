@@ -77,6 +77,20 @@ fn each_entry_is_shown() {
 }
 
 #[test]
+fn entries_of_a_tree_are_never_shown_alike() {
+    let bench = Bench::new()
+        .has_folder("old")
+        .has_link("old/a", "b -> c")
+        .has_link("old/a -> b", "c")
+        .has_link("old/d\u{202e}", r"d\u{202e}");
+    assert_eq!(
+        bench.rm_tree("old").unwrap().preview.unwrap(),
+        "--- a/old/\n+++ /dev/null\n-link    777          6 a -> b -> c\n-link    777          1 \
+         a -\\x3e b -> c\n-link    777          9 d\\u{202e} -> d\\\\u{202e}\n"
+    );
+}
+
+#[test]
 fn the_listing_of_a_folder_is_its_precondition() {
     let bench = Bench::new()
         .has_folder("old/sub/empty")
