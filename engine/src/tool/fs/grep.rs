@@ -117,14 +117,14 @@ pub(super) fn grep_within(
                     && glob.as_ref().is_none_or(|glob| glob.matches(entry));
                 if wanted {
                     let opened = files.workspace.open_walked(entry.folder, entry.name);
-                    search.file(entry.shown(), opened);
+                    search.file(&entry.shown(), opened);
                 }
             })?
         }
         Err(PathError::NotFolder(_)) => {
             let target = files.workspace.existing(path)?;
             let opened = files.workspace.open_file(&target)?;
-            search.file(shown(Path::new(&target.path)), Ok(opened));
+            search.file(&shown(Path::new(&target.path)), Ok(opened));
             LeftOut::default()
         }
         Err(error) => return Err(error.into()),
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn file(&mut self, path: String, opened: Result<Opened, PathError>) {
+    fn file(&mut self, path: &str, opened: Result<Opened, PathError>) {
         let count = |number: &mut usize| *number = number.saturating_add(1);
         let opened = match opened {
             Ok(opened) => opened,
