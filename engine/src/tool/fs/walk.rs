@@ -125,17 +125,28 @@ pub(super) struct LeftOut {
     mounts: usize,
     ignores: usize,
     over: bool,
+    /// Whether a folder was met, to be searched alone.
+    folders: bool,
 }
 
 impl LeftOut {
     /// One line for each reason; none if the walk saw everything.
     pub(super) fn lines(&self) -> String {
         let mut lines = String::new();
+        let instead = if self.folders {
+            "; search a folder beneath"
+        } else {
+            ""
+        };
+        if self.entries > 0 {
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                lines,
+                "... {} entries were not looked at{instead}",
+                self.entries
+            );
+        }
         for (count, what) in [
-            (
-                self.entries,
-                "entries were not looked at: search a folder beneath",
-            ),
             (self.deep, "folders lie too deep and were not entered"),
             (self.unread, "folders could not be read"),
             (
@@ -148,13 +159,13 @@ impl LeftOut {
             ),
         ] {
             if count > 0 {
-                // Writing to a string does not fail.
                 let _ = writeln!(lines, "... {count} {what}");
             }
         }
         if self.over {
-            lines.push_str(
-                "... stopped before the end: it took too long; search a folder beneath\n",
+            let _ = writeln!(
+                lines,
+                "... stopped before the end: it took too long{instead}"
             );
         }
         lines
@@ -361,6 +372,7 @@ impl<'a> Walk<'a> {
             };
             visit(&entry);
             if is_folder {
+                self.left_out.folders = true;
                 self.enter(&entry, depth.saturating_add(1), visit)?;
             }
         }
@@ -416,5 +428,29 @@ impl<'a> Walk<'a> {
         }
         self.room = self.room.saturating_sub(names.len());
         Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_to_a_folder_that_is_not_there() {
+        for (folders, instead) in [(false, ""), (true, "; search a folder beneath")] {
+            let left_out = LeftOut {
+                entries: 3,
+                over: true,
+                folders,
+                ..LeftOut::default()
+            };
+            assert_eq!(
+                left_out.lines(),
+                format!(
+                    "... 3 entries were not looked at{instead}\n\
+                     ... stopped before the end: it took too long{instead}\n"
+                )
+            );
+        }
     }
 }
