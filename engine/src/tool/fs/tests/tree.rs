@@ -131,7 +131,10 @@ fn a_folder_needs_leave() {
         said(result, "a is not a folder");
     }
     for result in each(&bench, ".") {
-        said(result, ". is a folder, not a file");
+        said(
+            result,
+            "the path . is a folder, the workspace itself: name something in it",
+        );
     }
 }
 
