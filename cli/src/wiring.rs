@@ -322,8 +322,9 @@ impl<'a> Wiring<'a> {
         if let Some(folder) = config::default_folder(self.printer.io()) {
             closed.close_folder(&folder).map_err(failed)?;
         }
+        // What it says is obeyed, so that a tool must never come near it.
         if self.global.config.is_some() {
-            closed.close_file(&self.config_path).map_err(failed)?;
+            closed.close_apart(&self.config_path).map_err(failed)?;
         }
         Ok(closed)
     }

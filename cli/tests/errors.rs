@@ -271,6 +271,25 @@ fn a_run_that_cannot_start_leaves_no_ledger_behind() {
 }
 
 #[test]
+fn a_run_does_not_start_where_its_tools_could_reach_the_config() {
+    let world = World::new();
+    std::fs::write(world.path("ws/config.toml"), "").unwrap();
+    std::os::unix::fs::symlink("ws/config.toml", world.path("link.toml")).unwrap();
+    for config in ["ws/config.toml", "link.toml"] {
+        let run = ["--config", config, "run", "--model", "script:tidy.toml"];
+        let shown = world.call(&[&run[..], &["--workspace", "ws", "go"]].concat());
+        assert_eq!(shown.code, 3, "{}", shown.stderr);
+        let told = "contains <dir>/ws/config.toml, which belongs to placet";
+        let told = told.replace(
+            "<dir>",
+            world.path("").to_str().unwrap().trim_end_matches('/'),
+        );
+        assert!(shown.stderr.contains(&told), "{}", shown.stderr);
+        assert!(!world.path("data/placet").exists(), "{}", shown.stderr);
+    }
+}
+
+#[test]
 fn a_late_answer_is_no_second_answer() {
     let mut world = World::new();
     world.start_with("Tidy up.", &["--park-expiry", "1ms"]);

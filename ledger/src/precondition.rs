@@ -95,10 +95,27 @@ pub struct TreeEntry {
     pub digest: Option<Digest>,
     /// What it is.
     pub kind: EntryKind,
+    /// Number of hard links of a file; not told where it is the only one.
+    #[serde(default = "only", skip_serializing_if = "is_only")]
+    pub links: u64,
     /// Permission bits.
     pub mode: u32,
     /// Path beneath the folder.
     pub path: String,
+}
+
+const fn only() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_only(links: &u64) -> bool {
+    *links == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_none(missing: &u64) -> bool {
+    *missing == 0
 }
 
 /// What must still be so when the call is executed; sealed content, since it tells paths.
@@ -139,7 +156,10 @@ pub enum Precondition {
     },
     /// The target does not exist.
     Absent {
-        /// The folder that would hold it.
+        /// Folders above it that are missing as well and are made with it; not told if it is none.
+        #[serde(default, skip_serializing_if = "is_none")]
+        missing: u64,
+        /// The folder that would hold it, or the first of those.
         parent: NodeId,
         /// Path beneath the workspace root.
         path: String,
@@ -267,5 +287,29 @@ impl Aim {
             all.extend(named.names.iter().cloned());
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hard_links_of_an_entry_are_written_where_there_are_several() {
+        for (links, text) in [
+            (1, r#"{"kind":"file","mode":420,"path":"a"}"#),
+            (2, r#"{"kind":"file","links":2,"mode":420,"path":"a"}"#),
+        ] {
+            let entry = TreeEntry {
+                digest: None,
+                kind: EntryKind::File,
+                links,
+                mode: 0o644,
+                path: String::from("a"),
+            };
+            let bytes = crate::canonical::to_vec(&entry).unwrap();
+            assert_eq!(String::from_utf8(bytes).unwrap(), text);
+            assert_eq!(serde_json::from_str::<TreeEntry>(text).unwrap(), entry);
+        }
     }
 }

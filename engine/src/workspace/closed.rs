@@ -1,25 +1,38 @@
 //! What belongs to placet: its home, files, config and state, which no tool of any tier may touch.
 //!
 //! Compared by device and inode on what was *opened*, so that no hard link, symbolic link or other
-//! spelling leads in. Files that appear later are found by listing the closed folders afresh, for
-//! every opened file that has more than one name.
+//! spelling leads in. A symbolic link among it is closed, and so is what it leads to, wherever that
+//! lies. So are the links on the way that leads to it: whoever moves one away can put another home
+//! in its place. What appears later is found by listing everything afresh at every opening.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use placet_ledger::precondition::NodeId;
+use rustix::io::Errno;
 
 use super::error::WorkspaceError;
+
+/// Symbolic links that one path may lead through, as the system has it.
+const LINKS_MAX: usize = 40;
+
+/// Entries beneath what is closed, which are listed at every opening: a link to a whole disk is
+/// better told than followed.
+const ENTRIES_MAX: usize = 1_000_000;
 
 /// The closed paths and every node beneath them.
 #[derive(Debug, Clone, Default)]
 pub struct ClosedSet {
-    /// Absolute paths, as far as they exist without symbolic links.
-    paths: Vec<PathBuf>,
-    folders: BTreeSet<PathBuf>,
+    /// The paths as they were named.
+    named: Vec<PathBuf>,
+    /// Where they led when the set was made, and the symbolic links on the way.
+    places: Vec<PathBuf>,
+    /// What no workspace may contain or lie in.
+    apart: BTreeSet<PathBuf>,
     nodes: BTreeSet<NodeId>,
 }
 
@@ -32,9 +45,7 @@ impl ClosedSet {
     /// Closes a folder and everything in it. It need not exist yet. No workspace may contain it or
     /// lie in it.
     pub fn close_folder(&mut self, path: &Path) -> Result<(), WorkspaceError> {
-        let path = self.close_path(path)?;
-        self.folders.insert(path);
-        Ok(())
+        self.close_apart(path)
     }
 
     /// Closes one file, such as a binary or a socket. It need not exist yet, and a workspace may
@@ -43,26 +54,36 @@ impl ClosedSet {
         self.close_path(path).map(|_| ())
     }
 
+    /// Closes a folder or a file that no workspace may contain, since what it says is obeyed.
+    pub fn close_apart(&mut self, path: &Path) -> Result<(), WorkspaceError> {
+        let path = self.close_path(path)?;
+        self.apart.insert(path);
+        Ok(())
+    }
+
     fn close_path(&mut self, path: &Path) -> Result<PathBuf, WorkspaceError> {
         let closed = |source| WorkspaceError::Closed {
             path: path.to_owned(),
             source,
         };
-        let real = real_path(path).map_err(closed)?;
-        collect(&real, &mut self.nodes).map_err(closed)?;
-        self.paths.push(real.clone());
-        Ok(real)
+        let mut found = Found::default();
+        let way = found.named(path).map_err(closed)?;
+        self.nodes.append(&mut found.nodes);
+        self.named.push(path.to_owned());
+        self.places.extend(way.links);
+        self.places.push(way.end.clone());
+        Ok(way.end)
     }
 
-    /// The folders that no workspace may contain or lie in.
-    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.folders.iter().map(PathBuf::as_path)
+    /// The places that no workspace may contain or lie in.
+    pub(super) fn apart(&self) -> impl Iterator<Item = &Path> {
+        self.apart.iter().map(PathBuf::as_path)
     }
 
     /// Whether this node was closed when the set was made, or is the present node of a closed path.
     pub(super) fn contains(&self, node: NodeId) -> bool {
         self.nodes.contains(&node)
-            || self.paths.iter().any(|path| {
+            || self.places.iter().any(|path| {
                 path.symlink_metadata()
                     .is_ok_and(|found| node_of(&found) == node)
             })
@@ -75,11 +96,15 @@ impl ClosedSet {
 
     /// Every node that is closed by now, and those that were when the set was made.
     pub(super) fn nodes_now(&self) -> io::Result<BTreeSet<NodeId>> {
-        let mut nodes = self.nodes.clone();
-        for path in &self.paths {
-            collect(path, &mut nodes)?;
+        let mut found = Found::default();
+        for path in &self.named {
+            found.named(path)?;
         }
-        Ok(nodes)
+        for path in &self.places {
+            found.node_at(path)?;
+        }
+        found.nodes.extend(&self.nodes);
+        Ok(found.nodes)
     }
 }
 
@@ -91,58 +116,130 @@ pub(super) fn node_of(metadata: &Metadata) -> NodeId {
     }
 }
 
-/// The path without symbolic links, as far as it exists.
-fn real_path(path: &Path) -> io::Result<PathBuf> {
-    let mut missing = Vec::new();
-    let mut existing = path;
-    loop {
-        match existing.canonicalize() {
-            Ok(real) => {
-                return Ok(missing
-                    .iter()
-                    .rev()
-                    .fold(real, |path: PathBuf, name| path.join(name)));
+/// Where a path leads.
+#[derive(Debug)]
+struct Way {
+    /// The symbolic links on it, each by a path without any.
+    links: Vec<PathBuf>,
+    /// Its end, as far as it exists without symbolic links.
+    end: PathBuf,
+}
+
+impl Way {
+    /// Follows a path name by name, as the system does.
+    fn of(path: &Path) -> io::Result<Self> {
+        let mut ahead = names(&std::path::absolute(path)?);
+        let (mut links, mut end) = (Vec::new(), PathBuf::new());
+        while let Some(name) = ahead.pop() {
+            if name == "." {
+                continue;
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
-                    return Err(error);
-                };
-                missing.push(name);
-                existing = parent;
+            if name == ".." {
+                end.pop();
+                continue;
             }
-            Err(error) => return Err(error),
+            // A root takes the place of what was before.
+            let next = end.join(name);
+            match next.read_link() {
+                Ok(text) => {
+                    links.push(next);
+                    if links.len() > LINKS_MAX {
+                        return Err(Errno::LOOP.into());
+                    }
+                    ahead.extend(names(&text));
+                }
+                // It is no link, or not there yet.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::InvalidInput | io::ErrorKind::NotFound
+                    ) =>
+                {
+                    end = next;
+                }
+                Err(error) => return Err(error),
+            }
         }
+        Ok(Self { links, end })
     }
 }
 
-/// Adds the node at `path` and all beneath it, without following symbolic links. What vanishes
-/// meanwhile is no error: it is not there to be reached.
-fn collect(path: &Path, nodes: &mut BTreeSet<NodeId>) -> io::Result<()> {
-    let gone = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Ok(()),
-        _ => Err(error),
-    };
-    let mut open = vec![path.to_owned()];
-    while let Some(path) = open.pop() {
-        let metadata = match path.symlink_metadata() {
-            Ok(metadata) => metadata,
-            Err(error) => {
-                gone(error)?;
+/// The names of a path, the last one first.
+fn names(path: &Path) -> Vec<OsString> {
+    let names = path.components().rev();
+    names.map(|name| name.as_os_str().to_owned()).collect()
+}
+
+/// The nodes that are found beneath closed paths.
+#[derive(Debug, Default)]
+struct Found {
+    nodes: BTreeSet<NodeId>,
+    /// Those of which everything beneath was found too.
+    listed: BTreeSet<NodeId>,
+}
+
+impl Found {
+    /// Adds what a path leads to with all beneath it, and the links on the way.
+    fn named(&mut self, path: &Path) -> io::Result<Way> {
+        let way = Way::of(path)?;
+        for link in &way.links {
+            self.node_at(link)?;
+        }
+        self.beneath(&way.end)?;
+        Ok(way)
+    }
+
+    fn node_at(&mut self, path: &Path) -> io::Result<()> {
+        if let Some(metadata) = unless_gone(path.symlink_metadata())? {
+            self.nodes.insert(node_of(&metadata));
+        }
+        Ok(())
+    }
+
+    /// Adds the node at `path`, all beneath it, and all that links among it lead to. What vanishes
+    /// meanwhile is no error: it is not there to be reached.
+    fn beneath(&mut self, path: &Path) -> io::Result<()> {
+        let mut open = vec![path.to_owned()];
+        while let Some(path) = open.pop() {
+            let Some(metadata) = unless_gone(path.symlink_metadata())? else {
+                continue;
+            };
+            let node = node_of(&metadata);
+            self.nodes.insert(node);
+            if !self.listed.insert(node) {
                 continue;
             }
-        };
-        nodes.insert(node_of(&metadata));
-        if !metadata.is_dir() {
-            continue;
-        }
-        match path.read_dir() {
-            Ok(entries) => {
+            if self.listed.len() > ENTRIES_MAX {
+                return Err(io::Error::other(format!(
+                    "more than {ENTRIES_MAX} entries lie beneath it or what links in it lead to"
+                )));
+            }
+            if metadata.is_symlink() {
+                if let Some(way) = unless_gone(Way::of(&path))? {
+                    for link in &way.links {
+                        self.node_at(link)?;
+                    }
+                    open.push(way.end);
+                }
+            } else if metadata.is_dir()
+                && let Some(entries) = unless_gone(path.read_dir())?
+            {
                 for entry in entries {
                     open.push(entry?.path());
                 }
             }
-            Err(error) => gone(error)?,
         }
+        Ok(())
     }
-    Ok(())
+}
+
+/// What was found, unless nothing is there or a link leads nowhere.
+fn unless_gone<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Ok(None),
+        Err(error) => Err(error),
+    }
 }

@@ -76,7 +76,10 @@ pub enum PathError {
     #[error("the path has {0} bytes, of at most 4095")]
     Long(usize),
     /// A file named as a folder.
-    #[error("the path {0} ends in a slash or dots, which name a folder: name a file")]
+    #[error(
+        "the path {0} ends in a slash or dots, which name a folder: name a file, such as \
+         folder/file"
+    )]
     NamesFolder(String),
     /// A way out of the workspace.
     #[error("the path {0} leads outside the workspace: only files inside it can be used")]
@@ -102,7 +105,7 @@ pub enum PathError {
     #[error("there is no folder {0} to hold the file: create it first, or correct the path")]
     MissingFolder(String),
     /// A folder where a file was expected.
-    #[error("{0} is a folder, not a file")]
+    #[error("{}", folder(.0))]
     Folder(String),
     /// A file where a folder was expected.
     #[error("{0} is not a folder")]
@@ -164,6 +167,14 @@ impl PathError {
             path: path.to_owned(),
             source: source.into(),
         }
+    }
+}
+
+fn folder(path: &str) -> String {
+    if path == "." {
+        String::from("the path . is a folder, the workspace itself: name something in it")
+    } else {
+        format!("{path} is a folder, not a file")
     }
 }
 

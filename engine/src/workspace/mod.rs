@@ -11,12 +11,12 @@ mod leads;
 mod open;
 #[cfg(test)]
 mod tests;
+mod visible;
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
@@ -29,6 +29,8 @@ pub use closed::ClosedSet;
 pub use error::{PathError, WorkspaceError};
 pub(crate) use leads::plain;
 pub(crate) use open::Opened;
+pub use visible::is_hidden;
+pub(crate) use visible::visible;
 
 use closed::node_of;
 
@@ -334,7 +336,7 @@ impl Workspace {
         name: impl AsRef<OsStr>,
     ) -> Result<Folder, PathError> {
         let name = name.as_ref();
-        let here = join(&folder.path, &visible(name));
+        let here = join(&folder.path, &plain(name));
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened: OwnedFd =
             openat(&folder.dir, name, flags, Mode::empty()).map_err(|errno| match errno {
@@ -366,41 +368,31 @@ pub(crate) fn join(above: &str, name: &str) -> String {
     }
 }
 
-/// A name on one line: a line feed in it would forge an entry of a listing.
-pub(crate) fn visible(name: &OsStr) -> String {
-    let mut shown = String::new();
-    for chunk in name.as_bytes().utf8_chunks() {
-        for char in chunk.valid().chars() {
-            if char.is_control() {
-                shown.extend(char.escape_default());
-            } else {
-                shown.push(char);
-            }
-        }
-        for byte in chunk.invalid() {
-            let _ = write!(shown, "\\x{byte:02x}");
-        }
+/// A name as a part of a path: as it is where a path can hold it, and never over two lines.
+fn plain(name: &OsStr) -> Cow<'_, str> {
+    match name.to_str() {
+        Some(name) if !name.chars().any(char::is_control) => Cow::Borrowed(name),
+        Some(_) | None => Cow::Owned(visible(name)),
     }
-    shown
 }
 
-/// Refuses a workspace that contains a closed folder or lies in one, by name and by node.
+/// Refuses a workspace that contains what is to lie apart or lies in it, by name and by node.
 fn apart(path: &Path, node: NodeId, closed: &ClosedSet) -> Result<(), WorkspaceError> {
     let node_at = |path: &Path| path.metadata().ok().map(|metadata| node_of(&metadata));
-    for folder in closed.folders() {
-        let contains = folder
+    for place in closed.apart() {
+        let contains = place
             .ancestors()
             .any(|above| above == path || node_at(above) == Some(node));
         if contains {
             return Err(WorkspaceError::Contains {
                 path: path.to_owned(),
-                closed: folder.to_owned(),
+                closed: place.to_owned(),
             });
         }
     }
     for above in path.ancestors() {
         let inside = node_at(above).is_some_and(|node| closed.contains(node))
-            || closed.folders().any(|folder| folder == above);
+            || closed.apart().any(|place| place == above);
         if inside {
             return Err(WorkspaceError::Inside {
                 path: path.to_owned(),

@@ -16,7 +16,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::closed::node_of;
-use super::{Exchanges, Folder, PathError, Target, Workspace, join, visible};
+use super::{Exchanges, Folder, PathError, Target, Workspace, join, plain};
 use crate::nearest::nearest;
 
 /// Entries of a folder that are compared to find a name somebody meant.
@@ -95,8 +95,27 @@ impl Workspace {
         folder: &Folder,
         name: impl AsRef<OsStr>,
     ) -> Result<Opened, PathError> {
+        self.open_met(folder, name, true)
+    }
+
+    /// The same for a name that a walk met: it compared it with what is closed by now, as long as
+    /// the file has no other name.
+    pub(crate) fn open_walked(
+        &self,
+        folder: &Folder,
+        name: impl AsRef<OsStr>,
+    ) -> Result<Opened, PathError> {
+        self.open_met(folder, name, false)
+    }
+
+    fn open_met(
+        &self,
+        folder: &Folder,
+        name: impl AsRef<OsStr>,
+        afresh: bool,
+    ) -> Result<Opened, PathError> {
         let name = name.as_ref();
-        let path = join(&folder.path, &visible(name));
+        let path = join(&folder.path, &plain(name));
         let wrong = |errno: Errno| match errno {
             Errno::NOENT => PathError::Missing {
                 path: path.clone(),
@@ -127,10 +146,10 @@ impl Workspace {
         }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&folder.dir, name, flags, Mode::empty()).map_err(wrong)?);
-        self.checked(file, path)
+        self.checked(file, path, afresh)
     }
 
-    fn checked(&self, file: File, path: String) -> Result<Opened, PathError> {
+    fn checked(&self, file: File, path: String, afresh: bool) -> Result<Opened, PathError> {
         let metadata = file
             .metadata()
             .map_err(|error| PathError::io("look at", &path, error))?;
@@ -144,7 +163,7 @@ impl Workspace {
         }
         let node = node_of(&metadata);
         self.on_own_mount(&file, node, &path)?;
-        let closed = if metadata.nlink() > 1 {
+        let closed = if afresh || metadata.nlink() > 1 {
             self.closed
                 .contains_now(node)
                 .map_err(|error| PathError::io("check what is closed for", &path, error))?
@@ -187,13 +206,7 @@ impl Workspace {
             device: found.st_dev,
             inode: found.st_ino,
         };
-        let folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-        let closed = if folder || found.st_nlink < 2 {
-            self.closed.contains(node)
-        } else {
-            self.closed_now(path)?.contains(&node)
-        };
-        if closed {
+        if self.is_closed(node) || self.closed_now(path)?.contains(&node) {
             return Err(PathError::Closed(path.clone()));
         }
         self.on_own_mount(&fd, node, path)?;

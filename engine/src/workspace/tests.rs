@@ -192,6 +192,89 @@ fn a_link_to_a_closed_file_stays_closed_when_its_other_name_goes() {
 }
 
 #[test]
+fn what_a_closed_path_leads_to_is_closed_as_well() {
+    let bench = Bench::new();
+    let open = |workspace: &Workspace, path| workspace.open_file(&workspace.target(path)?);
+    fs::write(bench.at("ws/src/config"), "").unwrap();
+    fs::write(bench.at("ws/src/deep/text"), "").unwrap();
+    symlink(bench.at("ws/src/config"), bench.at("ws/stow")).unwrap();
+    symlink(bench.at("ws/stow"), bench.at("out/config")).unwrap();
+    symlink(bench.at("ws/src/deep"), bench.at("out/deep")).unwrap();
+    symlink("nowhere", bench.at("out/nowhere")).unwrap();
+    symlink("loop", bench.at("out/loop")).unwrap();
+    let mut closed = ClosedSet::new();
+    closed.close_folder(&bench.at("out")).unwrap();
+    let workspace = bench.open(closed).unwrap();
+    for path in ["src/config", "src/deep/text", "stow"] {
+        let error = open(&workspace, path).unwrap_err();
+        assert!(matches!(error, PathError::Closed(_)), "{path}: {error}");
+    }
+    let link = workspace.target("stow").unwrap();
+    assert!(matches!(workspace.look(&link), Err(PathError::Closed(_))));
+    // Linked to only now.
+    assert!(open(&workspace, "a").is_ok());
+    symlink(bench.at("ws/a"), bench.at("out/later")).unwrap();
+    assert!(matches!(open(&workspace, "a"), Err(PathError::Closed(_))));
+    assert!(open(&workspace, "src/b").is_ok());
+}
+
+#[test]
+fn a_workspace_does_not_lie_in_what_a_closed_folder_leads_to() {
+    let bench = Bench::new();
+    symlink(bench.at(""), bench.at("out/all")).unwrap();
+    let mut closed = ClosedSet::new();
+    closed.close_folder(&bench.at("out")).unwrap();
+    let error = bench.open(closed).unwrap_err();
+    assert!(matches!(error, WorkspaceError::Inside { .. }), "{error}");
+}
+
+#[test]
+fn the_links_that_lead_to_a_closed_path_are_closed() {
+    let bench = Bench::new();
+    symlink(bench.at("out"), bench.at("ws/src/next")).unwrap();
+    symlink("src/next", bench.at("ws/first")).unwrap();
+    let mut closed = ClosedSet::new();
+    let home = bench.at("ws/first/not/yet");
+    closed.close_folder(&home).unwrap();
+    let workspace = bench.open(closed).unwrap();
+    for path in ["first", "src/next"] {
+        let target = workspace.target(path).unwrap();
+        let looked = workspace.look(&target);
+        assert!(matches!(looked, Err(PathError::Closed(_))), "{path}");
+        let opened = workspace.open_file(&target);
+        assert!(matches!(opened, Err(PathError::Closed(_))), "{path}");
+    }
+    // What it leads to is closed once it is there, not what lies beside it.
+    fs::create_dir_all(bench.at("out/not/yet")).unwrap();
+    fs::hard_link(bench.at("ws/a"), bench.at("out/not/yet/a")).unwrap();
+    let a = workspace.open_file(&workspace.target("a").unwrap());
+    assert!(matches!(a, Err(PathError::Closed(_))));
+    assert!(
+        workspace
+            .open_file(&workspace.target("src/b").unwrap())
+            .is_ok()
+    );
+}
+
+#[test]
+fn a_file_that_is_obeyed_lies_apart_from_a_workspace() {
+    let bench = Bench::new();
+    symlink("../ws/a", bench.at("out/link")).unwrap();
+    for path in ["ws/a", "ws/later", "out/link"] {
+        let mut closed = ClosedSet::new();
+        closed.close_apart(&bench.at(path)).unwrap();
+        let error = bench.open(closed).unwrap_err();
+        assert!(
+            matches!(error, WorkspaceError::Contains { .. }),
+            "{path}: {error}"
+        );
+    }
+    let mut closed = ClosedSet::new();
+    closed.close_apart(&bench.at("out/secret")).unwrap();
+    assert!(bench.open(closed).is_ok());
+}
+
+#[test]
 fn other_mounts_are_not_entered() {
     let root = Path::new("/");
     let Ok(workspace) = Workspace::open(root, ClosedSet::new()) else {

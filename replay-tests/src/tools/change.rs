@@ -75,7 +75,12 @@ impl Change {
 fn precondition(map: &BTreeMap<String, String>, key: &str) -> Precondition {
     let (path, parent, root) = (key.to_owned(), node(2), node(2));
     match map.get(key) {
-        None => Precondition::Absent { parent, path, root },
+        None => Precondition::Absent {
+            missing: 0,
+            parent,
+            path,
+            root,
+        },
         Some(value) => Precondition::File {
             digest: digest(Purpose::File, value.as_bytes()),
             links: 1,

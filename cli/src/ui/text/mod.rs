@@ -11,6 +11,7 @@ mod tests;
 
 use std::fmt::Write;
 
+pub(crate) use placet_engine::workspace::is_hidden;
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 use rows::Paint;
@@ -37,44 +38,6 @@ pub(crate) struct Margin {
     pub(crate) width: usize,
     /// How its letters are written.
     pub(crate) letters: Letters,
-}
-
-/// Characters that are none of the hidden categories and still leave no trace on a screen, or the
-/// trace of a space.
-fn is_blank(c: char) -> bool {
-    matches!(
-        c,
-        '\u{34f}'
-            | '\u{115f}'
-            | '\u{1160}'
-            | '\u{17b4}'
-            | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{2800}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{ffa0}'
-            | '\u{1d159}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
-}
-
-/// Whether a character is hidden, moves what stands around it, or looks like a plain space.
-pub(crate) fn is_hidden(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_control();
-    }
-    match get_general_category(c) {
-        GeneralCategory::Control
-        | GeneralCategory::Format
-        | GeneralCategory::Surrogate
-        | GeneralCategory::PrivateUse
-        | GeneralCategory::Unassigned
-        | GeneralCategory::LineSeparator
-        | GeneralCategory::ParagraphSeparator
-        | GeneralCategory::SpaceSeparator => true,
-        _ => is_blank(c),
-    }
 }
 
 fn is_mark(c: char) -> bool {

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -19,7 +20,7 @@ use rustix::fs::FileType;
 use serde_json::{Value, json};
 
 use super::find::Glob;
-use super::walk::{LeftOut, Patience, Rules, Walk};
+use super::walk::{LeftOut, Patience, Rules, Walk, shown};
 use super::{Files, Words, text};
 use crate::tool::{Awaited, ExecuteTool, Interrupted, Output, Reconciled, ToolError, searching};
 use crate::workspace::{Opened, PathError};
@@ -48,7 +49,7 @@ pub(super) fn spec() -> Words {
         name: "grep",
         description: "Search the files beneath a folder of the workspace, or one file, for lines \
                       that match a regular expression (the syntax of ripgrep). Matching lines are \
-                      shown as path:number:line, lines of context as path-number-line. `glob` \
+                      shown as path:number:line, lines of context as path:number-line. `glob` \
                       narrows the files. Binary files are skipped; what .gitignore names and .git \
                       are passed over unless `gitignore` is false and `git` is true.",
         schema: json!({
@@ -115,7 +116,7 @@ pub(super) fn grep_within(
                 let wanted = entry.kind() == FileType::RegularFile
                     && glob.as_ref().is_none_or(|glob| glob.matches(entry));
                 if wanted {
-                    let opened = files.workspace.open_named(entry.folder, entry.name);
+                    let opened = files.workspace.open_walked(entry.folder, entry.name);
                     search.file(&entry.shown(), opened);
                 }
             })?
@@ -123,7 +124,7 @@ pub(super) fn grep_within(
         Err(PathError::NotFolder(_)) => {
             let target = files.workspace.existing(path)?;
             let opened = files.workspace.open_file(&target)?;
-            search.file(&target.path, Ok(opened));
+            search.file(&shown(Path::new(&target.path)), Ok(opened));
             LeftOut::default()
         }
         Err(error) => return Err(error.into()),
@@ -219,7 +220,8 @@ impl<'a> Search<'a> {
             Err(_) => return count(&mut self.skipped.unread),
         };
         let mut sink = Lines {
-            path,
+            // The first colon of a line ends its path.
+            path: path.replace(':', r"\x3a"),
             found: &mut self.found,
             is_binary: false,
         };
@@ -290,7 +292,7 @@ impl Read for Patient<'_> {
 
 /// Takes the lines of one file.
 struct Lines<'a> {
-    path: &'a str,
+    path: String,
     found: &'a mut Found,
     is_binary: bool,
 }
@@ -308,7 +310,7 @@ impl Lines<'_> {
         }
         let number = number.unwrap_or_default();
         let lines = &mut self.found.lines;
-        let _ = writeln!(lines, "{}{mark}{number}{mark}{line}", self.path);
+        let _ = writeln!(lines, "{}:{number}{mark}{line}", self.path);
     }
 
     fn is_full(&self) -> bool {

@@ -89,7 +89,7 @@ pub(super) fn list(files: &Files, arguments: &Value) -> Result<Text, ToolError> 
     Ok(Text::plain(lines))
 }
 
-/// The closed nodes, listed once and only if an entry has several names.
+/// The closed nodes, listed once.
 #[derive(Debug, Default)]
 pub(super) struct Closed(Option<BTreeSet<NodeId>>);
 
@@ -107,10 +107,6 @@ impl Closed {
         };
         if workspace.is_closed(node) {
             return Ok(true);
-        }
-        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-        if is_folder || found.st_nlink < 2 {
-            return Ok(false);
         }
         if self.0.is_none() {
             self.0 = Some(workspace.closed_now(path)?);

@@ -69,6 +69,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         2 => String::from(", with the folder above it"),
         count => format!(", with {} folders above it", count.saturating_sub(1)),
     };
+    let missing = u64::try_from(names.len().saturating_sub(1)).unwrap_or(u64::MAX);
     let arguments = json!({"parents": parents, "path": path});
     Ok(Draft {
         execute_arguments: arguments.clone(),
@@ -76,6 +77,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         message: format!("Make the folder {path}{with}."),
         preview: Some(preview),
         precondition: Precondition::Absent {
+            missing,
             parent: above.node,
             path,
             root: files.workspace.root(),

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Files, Words, text};
 use crate::tool::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, reading};
-use crate::workspace::PathError;
+use crate::workspace::{PathError, visible};
 
 pub(super) fn spec() -> Words {
     Words {
@@ -96,7 +96,8 @@ fn told(path: &str, found: &Stat) -> String {
     );
     let changed = changed.map_or_else(|| String::from("unknown"), |time| time.to_string());
     format!(
-        "path: {path}\ntype: {kind}\nsize: {}\nmode: {:o}\nlinks: {}\nchanged: {changed}\n",
+        "path: {}\ntype: {kind}\nsize: {}\nmode: {:o}\nlinks: {}\nchanged: {changed}\n",
+        visible(path),
         found.st_size,
         found.st_mode & 0o7777,
         found.st_nlink,
@@ -110,7 +111,7 @@ fn end_of(files: &Files, path: &str) -> String {
         Err(error) => Err(error),
     };
     match end {
-        Ok(path) => path,
+        Ok(path) => visible(path),
         Err(PathError::Folder(_)) => String::from("."),
         Err(PathError::Missing { .. } | PathError::MissingFolder(_) | PathError::NotFolder(_)) => {
             String::from("nothing")

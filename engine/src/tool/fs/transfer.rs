@@ -152,6 +152,7 @@ pub(super) fn draft(files: &Files, verb: Verb, arguments: &Value) -> Result<Draf
     let target = match &replaced {
         Some(old) => old.precondition(&files.workspace, &to),
         None => Precondition::Absent {
+            missing: 0,
             parent: to.folder.node,
             path: to.path.clone(),
             root: files.workspace.root(),

@@ -80,7 +80,6 @@ impl From<TreeError> for ToolError {
 pub(super) struct Item {
     pub(super) entry: TreeEntry,
     pub(super) bytes: u64,
-    pub(super) links: u64,
     /// The text of a symbolic link.
     pub(super) leads_to: Option<String>,
 }
@@ -112,6 +111,7 @@ impl Tree {
         };
         let listing = Listing {
             workspace,
+            closed: workspace.closed_now(&folder.path)?,
             top: &folder.path,
         };
         listing.folder(&mut tree, folder, "", 0)?;
@@ -162,7 +162,7 @@ impl Tree {
                     expected.next();
                 }
                 Some(&there) if there.path == entry.path => {
-                    return Some(format!("{} in it is different", entry.path));
+                    return Some(unlike(entry, there));
                 }
                 Some(&there) if there.path < entry.path => {
                     return Some(format!("{} in it is gone", there.path));
@@ -173,6 +173,17 @@ impl Tree {
         expected
             .next()
             .map(|gone| format!("{} in it is gone", gone.path))
+    }
+
+    /// Whether it is like these entries but for hard links: a copy of them, or what is left once
+    /// other names in the same tree were removed.
+    pub(super) fn is_like(&self, expected: &[TreeEntry]) -> bool {
+        let plain = |entry: &TreeEntry| TreeEntry {
+            links: 1,
+            ..entry.clone()
+        };
+        let found = self.items.iter().map(|item| plain(&item.entry));
+        found.eq(expected.iter().map(plain))
     }
 
     /// Whether something has the path of each of these entries.
@@ -220,9 +231,14 @@ impl Tree {
                 EntryKind::Folder => ("folder", String::from("/")),
                 EntryKind::Link => (
                     "link  ",
-                    format!(" -> {}", item.leads_to.as_deref().unwrap_or_default()),
+                    format!(
+                        " -> {}",
+                        visible(item.leads_to.as_deref().unwrap_or_default())
+                    ),
                 ),
             };
+            // The first arrow of a line ends the path.
+            let path = visible(path).replace(" -> ", r" -\x3e ");
             // Writing to a string does not fail.
             let _ = writeln!(
                 lines,
@@ -236,7 +252,11 @@ impl Tree {
     /// What a person should know before its entries are removed.
     pub(super) fn notes(&self) -> String {
         let mut notes = String::new();
-        let linked = self.items.iter().filter(|item| item.links > 1).count();
+        let linked = self
+            .items
+            .iter()
+            .filter(|item| item.entry.links > 1)
+            .count();
         if linked > 0 {
             let _ = write!(
                 notes,
@@ -247,9 +267,28 @@ impl Tree {
     }
 }
 
+/// How one entry differs from what it was.
+fn unlike(found: &TreeEntry, expected: &TreeEntry) -> String {
+    let (path, links) = (&found.path, found.links);
+    let same = TreeEntry {
+        links,
+        ..expected.clone()
+    };
+    if *found == same {
+        format!(
+            "{path} in it has {links} hard links, not {}",
+            expected.links
+        )
+    } else {
+        format!("{path} in it is different")
+    }
+}
+
 /// A listing under way.
 struct Listing<'a> {
     workspace: &'a Workspace,
+    /// What is closed by now.
+    closed: BTreeSet<NodeId>,
     top: &'a str,
 }
 
@@ -304,15 +343,22 @@ impl Listing<'_> {
             errno => PathError::io("look at", &here, errno),
         };
         let found = statat(&folder.dir, name, AtFlags::SYMLINK_NOFOLLOW).map_err(wrong)?;
+        let node = NodeId {
+            device: found.st_dev,
+            inode: found.st_ino,
+        };
+        if self.workspace.is_closed(node) || self.closed.contains(&node) {
+            return Err(PathError::Closed(here).into());
+        }
         let mut item = Item {
             entry: TreeEntry {
                 digest: None,
                 kind: EntryKind::File,
+                links: 1,
                 mode: found.st_mode & 0o7777,
                 path: path.to_owned(),
             },
             bytes: 0,
-            links: 1,
             leads_to: None,
         };
         match FileType::from_raw_mode(found.st_mode) {
@@ -324,12 +370,6 @@ impl Listing<'_> {
                 return self.folder(tree, &inner, path, depth.saturating_add(1));
             }
             FileType::Symlink => {
-                if self.workspace.is_closed(NodeId {
-                    device: found.st_dev,
-                    inode: found.st_ino,
-                }) {
-                    return Err(PathError::Closed(here).into());
-                }
                 let text = readlinkat(&folder.dir, name, Vec::new()).map_err(wrong)?;
                 let text = text
                     .to_str()
@@ -343,11 +383,11 @@ impl Listing<'_> {
             }
             // Whatever else is no regular file is refused for what it is.
             _ => {
-                let mut opened = self.workspace.open_named(folder, name)?;
+                let mut opened = self.workspace.open_walked(folder, name)?;
                 item.entry.digest = Some(opened.digest(&here)?);
                 item.entry.mode = opened.mode;
                 item.bytes = opened.bytes;
-                item.links = opened.links;
+                item.entry.links = opened.links;
             }
         }
         tree.bytes = tree.bytes.saturating_add(item.bytes);

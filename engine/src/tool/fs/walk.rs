@@ -30,8 +30,13 @@ const DEPTH_MAX: usize = 128;
 /// Time for one walk, well below the time limit of a tool, so that what was found is told.
 const WALK_MS_MAX: u64 = 60_000;
 
-/// Bytes of a `.gitignore`: a larger one is none that a person wrote.
+/// Bytes and patterns of all ignore files that hold in one folder: those that a person wrote are
+/// far smaller, and a compiled pattern takes many times its own bytes.
 const IGNORE_BYTES_MAX: usize = 1024 * 1024;
+const IGNORE_PATTERNS_MAX: usize = 20_000;
+
+/// Lines of an ignore file between two looks at whether anybody still waits.
+const IGNORE_LINES_AT_ONCE: usize = 256;
 
 /// What a walk passes over.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +91,8 @@ pub(super) struct Entry<'a> {
     pub(super) found: Stat,
     /// Path beneath the folder where the walk began.
     pub(super) path: &'a Path,
+    /// Path beneath the workspace.
+    whole: &'a Path,
 }
 
 impl Entry<'_> {
@@ -95,7 +102,17 @@ impl Entry<'_> {
 
     /// Path beneath the workspace, on one line.
     pub(super) fn shown(&self) -> String {
-        crate::workspace::join(&self.folder.path, &visible(self.name))
+        shown(self.whole)
+    }
+}
+
+/// A path on a line that is none of those which say what was left out or not found.
+pub(super) fn shown(path: &Path) -> String {
+    let shown = visible(path);
+    if shown.starts_with("...") || shown.starts_with('(') {
+        format!("./{shown}")
+    } else {
+        shown
     }
 }
 
@@ -106,36 +123,90 @@ pub(super) struct LeftOut {
     deep: usize,
     unread: usize,
     mounts: usize,
+    ignores: usize,
     over: bool,
+    /// Whether a folder was met, to be searched alone.
+    folders: bool,
 }
 
 impl LeftOut {
     /// One line for each reason; none if the walk saw everything.
     pub(super) fn lines(&self) -> String {
         let mut lines = String::new();
+        let instead = if self.folders {
+            "; search a folder beneath"
+        } else {
+            ""
+        };
+        if self.entries > 0 {
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                lines,
+                "... {} entries were not looked at{instead}",
+                self.entries
+            );
+        }
         for (count, what) in [
-            (
-                self.entries,
-                "entries were not looked at: search a folder beneath",
-            ),
             (self.deep, "folders lie too deep and were not entered"),
             (self.unread, "folders could not be read"),
             (
                 self.mounts,
                 "folders are on other mounts and were not entered",
             ),
+            (
+                self.ignores,
+                "ignore files are too large, or too many hold at once, and were left out of account",
+            ),
         ] {
             if count > 0 {
-                // Writing to a string does not fail.
                 let _ = writeln!(lines, "... {count} {what}");
             }
         }
         if self.over {
-            lines.push_str(
-                "... stopped before the end: it took too long; search a folder beneath\n",
+            let _ = writeln!(
+                lines,
+                "... stopped before the end: it took too long{instead}"
             );
         }
         lines
+    }
+}
+
+/// An ignore file that holds beneath its folder.
+#[derive(Debug)]
+struct Ignore {
+    /// The folder's path beneath the workspace.
+    base: PathBuf,
+    patterns: Gitignore,
+    /// What it takes of the bounds.
+    size: Size,
+}
+
+/// How large ignore files are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    bytes: usize,
+    patterns: usize,
+}
+
+impl Size {
+    fn of(text: &str) -> Self {
+        let patterns = text.lines().filter(|line| !line.trim().is_empty());
+        Self {
+            bytes: text.len(),
+            patterns: patterns.count(),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(other.bytes),
+            patterns: self.patterns.saturating_add(other.patterns),
+        }
+    }
+
+    fn is_too_much(self) -> bool {
+        self.bytes > IGNORE_BYTES_MAX || self.patterns > IGNORE_PATTERNS_MAX
     }
 }
 
@@ -143,10 +214,12 @@ impl LeftOut {
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     workspace: &'a Workspace,
+    /// The folder where it begins.
+    start: PathBuf,
     rules: Rules,
     patience: &'a Patience,
     closed: Closed,
-    ignores: Vec<(PathBuf, Gitignore)>,
+    ignores: Vec<Ignore>,
     room: usize,
     left_out: LeftOut,
 }
@@ -155,6 +228,7 @@ impl<'a> Walk<'a> {
     pub(super) fn new(files: &'a Files, rules: Rules, patience: &'a Patience) -> Self {
         Self {
             workspace: &files.workspace,
+            start: PathBuf::new(),
             rules,
             patience,
             closed: Closed::default(),
@@ -170,6 +244,7 @@ impl<'a> Walk<'a> {
         start: &Folder,
         visit: &mut dyn FnMut(&Entry<'_>),
     ) -> Result<LeftOut, ToolError> {
+        self.start = PathBuf::from(&start.path);
         if self.rules.gitignore {
             self.ignores_above(start)?;
         }
@@ -182,14 +257,19 @@ impl<'a> Walk<'a> {
 
     /// The rules of the folders above the one where the walk begins hold as well.
     fn ignores_above(&mut self, start: &Folder) -> Result<(), ToolError> {
-        let mut above = PathBuf::new();
-        for name in start.path.split('/').filter(|name| !name.is_empty()) {
-            let folder = match above.to_str() {
-                Some("") | None => self.workspace.folder(".")?,
-                Some(path) => self.workspace.folder(path)?,
-            };
-            self.ignores_of(&folder, &above);
-            above.push(name);
+        let mut above = self.workspace.folder(".")?;
+        let names = start.path.split('/').filter(|name| !name.is_empty());
+        for (depth, name) in names.enumerate() {
+            if self.patience.is_over() {
+                break;
+            }
+            if depth > DEPTH_MAX {
+                self.left_out.ignores = self.left_out.ignores.saturating_add(1);
+                break;
+            }
+            let path = PathBuf::from(&above.path);
+            self.ignores_of(&above, &path);
+            above = self.workspace.enter(&above, name)?;
         }
         Ok(())
     }
@@ -198,26 +278,48 @@ impl<'a> Walk<'a> {
         let Ok(mut opened) = self.workspace.open_named(folder, ".gitignore") else {
             return;
         };
-        let bytes = opened.read(".gitignore").unwrap_or_default();
-        if bytes.is_empty() || bytes.len() > IGNORE_BYTES_MAX {
+        let room = u64::try_from(IGNORE_BYTES_MAX).unwrap_or(u64::MAX);
+        let text = if opened.bytes > room {
+            None
+        } else {
+            let bytes = opened.read(".gitignore").unwrap_or_default();
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let held = self.ignores.iter().map(|ignore| ignore.size);
+        let held = held.fold(Size::default(), Size::and);
+        let fits = text.filter(|text| !held.and(Size::of(text)).is_too_much());
+        let Some(text) = fits else {
+            self.left_out.ignores = self.left_out.ignores.saturating_add(1);
             return;
-        }
-        let mut builder = GitignoreBuilder::new(".");
-        for line in String::from_utf8_lossy(&bytes).lines() {
-            // A line that is no pattern ignores nothing, as git has it.
-            drop(builder.add_line(None, line));
-        }
-        if let Ok(ignore) = builder.build() {
-            self.ignores.push((path.to_owned(), ignore));
+        };
+        if let Some(patterns) = self.patterns(&text) {
+            self.ignores.push(Ignore {
+                base: path.to_owned(),
+                patterns,
+                size: Size::of(&text),
+            });
         }
     }
 
+    /// The patterns of an ignore file; none if nobody waits for them.
+    fn patterns(&self, text: &str) -> Option<Gitignore> {
+        let mut builder = GitignoreBuilder::new(".");
+        for (number, line) in text.lines().enumerate() {
+            if number.is_multiple_of(IGNORE_LINES_AT_ONCE) && self.patience.is_over() {
+                return None;
+            }
+            // A line that is no pattern ignores nothing, as git has it.
+            drop(builder.add_line(None, line));
+        }
+        builder.build().ok().filter(|ignore| !ignore.is_empty())
+    }
+
     fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
-        for (base, ignore) in self.ignores.iter().rev() {
-            let Ok(beneath) = path.strip_prefix(base) else {
+        for ignore in self.ignores.iter().rev() {
+            let Ok(beneath) = path.strip_prefix(&ignore.base) else {
                 continue;
             };
-            match ignore.matched(beneath, is_folder) {
+            match ignore.patterns.matched(beneath, is_folder) {
                 Match::None => {}
                 Match::Ignore(_) => return true,
                 Match::Whitelist(_) => return false,
@@ -242,7 +344,7 @@ impl<'a> Walk<'a> {
             }
         };
         let ignores = self.ignores.len();
-        let beneath_root = Path::new(&folder.path).to_owned();
+        let beneath_root = self.start.join(path);
         if self.rules.gitignore {
             self.ignores_of(folder, &beneath_root);
         }
@@ -254,8 +356,9 @@ impl<'a> Walk<'a> {
                 continue;
             };
             let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+            let whole = beneath_root.join(&name);
             if (!self.rules.git && name == ".git")
-                || self.is_ignored(&beneath_root.join(&name), is_folder)
+                || self.is_ignored(&whole, is_folder)
                 || self.closed.hides(self.workspace, &folder.path, &found)?
             {
                 continue;
@@ -265,9 +368,11 @@ impl<'a> Walk<'a> {
                 name: &name,
                 found,
                 path: &path.join(&name),
+                whole: &whole,
             };
             visit(&entry);
             if is_folder {
+                self.left_out.folders = true;
                 self.enter(&entry, depth.saturating_add(1), visit)?;
             }
         }
@@ -323,5 +428,29 @@ impl<'a> Walk<'a> {
         }
         self.room = self.room.saturating_sub(names.len());
         Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_to_a_folder_that_is_not_there() {
+        for (folders, instead) in [(false, ""), (true, "; search a folder beneath")] {
+            let left_out = LeftOut {
+                entries: 3,
+                over: true,
+                folders,
+                ..LeftOut::default()
+            };
+            assert_eq!(
+                left_out.lines(),
+                format!(
+                    "... 3 entries were not looked at{instead}\n\
+                     ... stopped before the end: it took too long{instead}\n"
+                )
+            );
+        }
     }
 }

@@ -113,6 +113,7 @@ fn creation(files: &Files, target: &Target, content: &str) -> (String, Diff, Pre
         lines => format!("Create {}: {lines} lines.", target.path),
     };
     let precondition = Precondition::Absent {
+        missing: 0,
         parent: target.folder.node,
         path: target.path.clone(),
         root: files.workspace.root(),

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
 use placet_ledger::digest::{Digest, Purpose, digest};
@@ -18,6 +19,9 @@ use crate::workspace::{Folder, Opened, PathError};
 
 /// Who may use a file beyond its mode.
 const ACCESS_LIST: &str = "system.posix_acl_access";
+
+/// Who may use what is made in a folder.
+const DEFAULT_LIST: &str = "system.posix_acl_default";
 
 /// What a program may do beyond its user.
 const CAPABILITIES: &str = "security.capability";
@@ -111,7 +115,9 @@ impl Job<'_> {
         let metadata = file.metadata().map_err(failed)?;
         let kept = match like {
             Likeness::After(before) => take_after(&file, (metadata.uid(), metadata.gid()), before),
-            Likeness::Copy(mode) => fchmod(&file, mode).map_err(|errno| ("the mode", errno)),
+            Likeness::Copy(mode) => lists_off(&file)
+                .and_then(|()| fchmod(&file, mode))
+                .map_err(|errno| ("the mode", errno)),
             Likeness::New => Ok(()),
         };
         kept.map_err(|(what, errno)| {
@@ -127,6 +133,19 @@ impl Job<'_> {
             file,
         })
     }
+}
+
+/// Takes off what a file or folder has of the default list of the folder that holds it: it would
+/// let more people in than the mode says that was shown.
+pub(super) fn lists_off(file: impl AsFd) -> Result<(), Errno> {
+    for list in [ACCESS_LIST, DEFAULT_LIST] {
+        match fremovexattr(&file, list) {
+            // No file has a default list.
+            Ok(()) | Err(Errno::NODATA | Errno::NOTSUP | Errno::ACCESS) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
 }
 
 /// Gives `file` the owner, access list, mode and user attributes of the file that it replaces.
@@ -145,11 +164,7 @@ fn take_after(
         return Err(("the capabilities", Errno::PERM));
     }
     if !names.iter().any(|name| name == ACCESS_LIST) {
-        // The folder's default list would let more people in than the old file did.
-        match fremovexattr(file, ACCESS_LIST) {
-            Ok(()) | Err(Errno::NODATA | Errno::NOTSUP) => {}
-            Err(errno) => return Err(("the access list", errno)),
-        }
+        lists_off(file).map_err(|errno| ("the access list", errno))?;
     }
     fchmod(file, Mode::from_raw_mode(before.mode & 0o777)).map_err(|errno| ("the mode", errno))?;
     for name in names {

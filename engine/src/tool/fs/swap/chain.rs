@@ -35,7 +35,7 @@ impl Job<'_> {
         let _lock = self.lock()?;
         let site = self.site()?;
         if node_at(&site.above, site.first()) != Err(Errno::NOENT) {
-            return Err(self.stale("there is something of that name by now"));
+            return Err(self.stale_folder("there is something of that name by now"));
         }
         match mkdirat(&site.above.dir, &self.temporary, FOLDER_MODE) {
             Ok(()) => {}
@@ -45,7 +45,7 @@ impl Job<'_> {
         let made = self.make_beneath(&site).and_then(|()| {
             self.move_to(&site.above, &self.temporary, site.first())
                 .map_err(|errno| match errno {
-                    Errno::EXIST => self.stale("there is something of that name by now"),
+                    Errno::EXIST => self.stale_folder("there is something of that name by now"),
                     errno => self.failed("put in place", errno),
                 })
         });
@@ -85,6 +85,25 @@ impl Job<'_> {
         Ok(Reconciled::Done(self.made(&site)?))
     }
 
+    /// The same as of files, worded for what cannot be read.
+    fn stale_folder(&self, what: &str) -> ToolError {
+        ToolError::stale(format!(
+            "the place of the folder {} is not as it was previewed: {what}; list the folder above \
+             and propose anew",
+            self.path
+        ))
+    }
+
+    fn moved_folder(&self, error: PathError) -> ToolError {
+        match error {
+            error if error.is_refusal() => error.into(),
+            PathError::MissingFolder(path) => {
+                self.stale_folder(&format!("there is no folder {path} by now"))
+            }
+            error => self.stale_folder(&error.to_string()),
+        }
+    }
+
     fn made(&self, site: &Site<'_>) -> Result<Text, ToolError> {
         let told = Told {
             entries: Some(site.names.len()),
@@ -96,25 +115,33 @@ impl Job<'_> {
 
     /// The folder above that was previewed, and what is to be made in it.
     fn site(&self) -> Result<Site<'_>, ToolError> {
-        let Precondition::Absent { parent, root, .. } = self.precondition else {
+        let Precondition::Absent {
+            missing,
+            parent,
+            root,
+            ..
+        } = self.precondition
+        else {
             return Err(ToolError::failed("the call has no folder to make"));
         };
         self.in_workspace(*root)?;
-        let workspace = &self.files.workspace;
-        let mut above = workspace.folder(".")?;
-        let mut names = self.path.split('/');
-        while above.node != *parent {
-            let below = names
-                .next()
-                .ok_or_else(|| self.stale("its folder is another one"))?;
-            above = workspace
-                .descend(&above, below)
-                .map_err(|error| self.moved(error))?;
-        }
-        let names: Vec<_> = names.collect();
-        if names.is_empty() || names.iter().any(|name| matches!(*name, "" | "." | "..")) {
+        let all: Vec<_> = self.path.split('/').collect();
+        if all.iter().any(|name| matches!(*name, "" | "." | "..")) {
             return Err(PathError::NamesFolder(self.path.to_owned()).into());
         }
+        let missing = usize::try_from(*missing).unwrap_or(usize::MAX);
+        let there = all.len().checked_sub(missing.saturating_add(1));
+        let (there, names) = there
+            .and_then(|there| all.split_at_checked(there))
+            .ok_or_else(|| ToolError::failed("the call has more folders to make than its path"))?;
+        let workspace = &self.files.workspace;
+        let above = workspace
+            .descend(&workspace.folder(".")?, &there.join("/"))
+            .map_err(|error| self.moved_folder(error))?;
+        if above.node != *parent {
+            return Err(self.stale_folder("the folder above is another one"));
+        }
+        let names = names.to_vec();
         Ok(Site { above, names })
     }
 

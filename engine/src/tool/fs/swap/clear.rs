@@ -129,7 +129,12 @@ impl Job<'_> {
                 .first()
                 .is_some_and(|entry| self.is_entry(beside, &self.entry, entry)),
         };
-        out_is_next && tree.items.len() <= entries.len() && tree.difference(rest).is_none()
+        // Until one is gone, all are as they were shown.
+        let is_same = match gone {
+            [] => tree.difference(rest).is_none(),
+            _ => tree.is_like(rest),
+        };
+        out_is_next && tree.items.len() <= entries.len() && is_same
     }
 
     fn remove_entry(

@@ -14,7 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::beside::Likeness;
+use super::beside::{Likeness, lists_off};
 use super::node_at;
 use super::reconcile::Intended;
 use super::transfer::{Places, Transfer};
@@ -144,19 +144,30 @@ impl Transfer<'_> {
         let moved = |error: PathError| self.source.moved(error);
         let original = workspace.enter(&from.folder, &from.name).map_err(moved)?;
         let copy = workspace.enter(&to.folder, &self.target.temporary)?;
+        self.lists_off(&copy)?;
         for entry in entries {
             let (above, name) = split(entry);
             let there = workspace.descend(&original, above).map_err(moved)?;
             let here = workspace.descend(&copy, above)?;
             match entry.kind {
-                EntryKind::Folder => mkdirat(&here.dir, name, Mode::RWXU)
-                    .map_err(|errno| self.target.failed("make a folder in", errno))?,
+                EntryKind::Folder => {
+                    mkdirat(&here.dir, name, Mode::RWXU)
+                        .map_err(|errno| self.target.failed("make a folder in", errno))?;
+                }
                 EntryKind::File => self.copy_file(&there, &here, name, entry)?,
                 EntryKind::Link => self.copy_link(&there, &here, name, entry)?,
             }
             *built = built.saturating_add(1);
         }
         Ok(copy)
+    }
+
+    /// Before anything is made in the copy: it would take after its folder.
+    fn lists_off(&self, copy: &Folder) -> Result<(), ToolError> {
+        lists_off(&copy.dir).map_err(|errno| {
+            self.target
+                .failed("take the access list off the copy at", errno)
+        })
     }
 
     fn changed(&self, entry: &TreeEntry) -> ToolError {
@@ -263,8 +274,7 @@ impl Transfer<'_> {
                 return Ok(Reconciled::NotDone);
             }
             let copy = Tree::named(self.files(), &to.folder, &to.name).ok();
-            let is_copy =
-                copy.is_some_and(|copy| copy.mode == mode && copy.difference(entries).is_none());
+            let is_copy = copy.is_some_and(|copy| copy.mode == mode && copy.is_like(entries));
             if !is_copy {
                 return Ok(Reconciled::Unknown);
             }

@@ -95,6 +95,51 @@ fn ignore_files_hold_downwards_and_can_be_turned_off() {
 }
 
 #[test]
+fn ignore_files_are_bounded_in_all_and_what_is_left_out_is_told() {
+    let told = |count: usize| {
+        format!(
+            "... {count} ignore files are too large, or too many hold at once, and were left out \
+             of account\n"
+        )
+    };
+    let of = |count: usize| "x?y*z\n".repeat(count);
+    // A chain of files each of which is allowed alone, and one that never is.
+    let bench = Bench::new()
+        .has_folder("a/b/c/d")
+        .has(".gitignore", of(8_000))
+        .has("a/.gitignore", of(8_000))
+        .has("a/b/.gitignore", of(8_000) + "d\n")
+        .has("a/b/c/.gitignore", "d\n")
+        .has_folder("beside")
+        .has("beside/.gitignore", "#".repeat(1024 * 1024 + 1));
+    let found = find(&bench, &json!({"type": "folder"})).unwrap();
+    assert_eq!(found, format!("a/\na/b/\na/b/c/\nbeside/\n{}", told(2)));
+    let found = find(&bench, &json!({"path": "a/b/c"})).unwrap();
+    assert_eq!(found, format!("a/b/c/.gitignore\n{}", told(1)));
+    // One after the other they hold all.
+    let bench = Bench::new();
+    let bench = ["a", "b", "c", "d"].iter().fold(bench, |bench, name| {
+        let bench = bench.has_folder(&format!("{name}/no"));
+        bench.has(&format!("{name}/.gitignore"), of(8_000) + "no\n")
+    });
+    let found = find(&bench, &json!({"type": "folder"})).unwrap();
+    assert_eq!(found, "a/\nb/\nc/\nd/\n");
+}
+
+#[test]
+fn the_ignore_files_far_above_are_not_read_without_end() {
+    let deep = vec!["d"; 140].join("/");
+    let bench = Bench::new().has_folder(&deep);
+    let found = find(&bench, &json!({"path": deep})).unwrap();
+    assert!(
+        found.starts_with("(nothing found)\n... 1 ignore files"),
+        "{found}"
+    );
+    let found = find(&bench, &json!({"path": deep, "gitignore": false})).unwrap();
+    assert_eq!(found, "(nothing found)\n");
+}
+
+#[test]
 fn nothing_closed_or_outside_is_found_and_no_link_is_followed() {
     let bench = Bench::new().has_folder("src").has("src/a", "");
     let home = bench.folder.path().join("home");
@@ -128,6 +173,26 @@ fn names_forge_no_entry() {
         find(&bench, &json!({})).unwrap(),
         "a\\nb\nc\\u{1b}[2J\nd\\xff\\n/\nd\\xff\\n/e\n"
     );
+}
+
+#[test]
+fn two_names_are_never_shown_alike_and_lead_where_they_say() {
+    let bench = Bench::new()
+        .has_folder(r"d\xff")
+        .has(r"d\xff/.gitignore", "no\n")
+        .has(r"d\xff/no", "")
+        .has("... and 1 more, left out", "")
+        .has("(nothing found)", "");
+    let wrong = OsStr::from_bytes(b"d\xff");
+    fs::create_dir(bench.at("").join(wrong)).unwrap();
+    fs::write(bench.at("").join(wrong).join("no"), "").unwrap();
+    assert_eq!(
+        find(&bench, &json!({})).unwrap(),
+        "./(nothing found)\n./... and 1 more, left out\nd\\\\xff/\nd\\\\xff/.gitignore\n\
+         d\\xff/\nd\\xff/no\n"
+    );
+    let draft = bench.mkdir(r"d\xff/a/b", true).unwrap();
+    assert_eq!(draft.precondition.path(), r"d\xff/a/b");
 }
 
 #[test]

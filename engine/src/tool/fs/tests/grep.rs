@@ -35,11 +35,11 @@ fn finds_lines_with_path_and_number() {
         (json!({"pattern": "Two", "case": "smart"}), "a.txt:2:Two\n"),
         (
             json!({"pattern": "^t.*e$", "context": 1}),
-            "a.txt-2-Two\na.txt:3:three\na.txt-4-four\n",
+            "a.txt:2-Two\na.txt:3:three\na.txt:4-four\n",
         ),
         (
             json!({"pattern": "one|six", "context": 1, "path": "a.txt"}),
-            "a.txt:1:one\na.txt-2-Two\n--\na.txt-5-five\na.txt:6:six two\n",
+            "a.txt:1:one\na.txt:2-Two\n--\na.txt:5-five\na.txt:6:six two\n",
         ),
         (
             json!({"pattern": "two", "path": "src"}),
@@ -220,4 +220,20 @@ fn a_slow_search_ends_in_the_middle_of_a_file() {
     let found = super::super::grep::grep_within(&bench.files, &arguments, &patience);
     let found = String::from_utf8(found.unwrap().bytes).unwrap();
     assert!(found.contains("... stopped before the end"), "{found}");
+}
+
+#[test]
+fn no_path_forges_the_line_of_another_file() {
+    let bench = Bench::new()
+        .has("a:1:evil", "two\n")
+        .has("a-1-evil", "one\ntwo\n")
+        .has("... files skipped", "two\n")
+        .has("b\u{202e}c\\n", "two\n");
+    assert_eq!(
+        grep(&bench, &json!({"pattern": "two", "context": 1})).unwrap(),
+        "./... files skipped:1:two\na-1-evil:1-one\na-1-evil:2:two\na\\x3a1\\x3aevil:1:two\n\
+         b\\u{202e}c\\\\n:1:two\n"
+    );
+    let one = json!({"pattern": "two", "path": "a:1:evil"});
+    assert_eq!(grep(&bench, &one).unwrap(), "a\\x3a1\\x3aevil:1:two\n");
 }

@@ -77,6 +77,20 @@ fn each_entry_is_shown() {
 }
 
 #[test]
+fn entries_of_a_tree_are_never_shown_alike() {
+    let bench = Bench::new()
+        .has_folder("old")
+        .has_link("old/a", "b -> c")
+        .has_link("old/a -> b", "c")
+        .has_link("old/d\u{202e}", r"d\u{202e}");
+    assert_eq!(
+        bench.rm_tree("old").unwrap().preview.unwrap(),
+        "--- a/old/\n+++ /dev/null\n-link    777          6 a -> b -> c\n-link    777          1 \
+         a -\\x3e b -> c\n-link    777          9 d\\u{202e} -> d\\\\u{202e}\n"
+    );
+}
+
+#[test]
 fn the_listing_of_a_folder_is_its_precondition() {
     let bench = Bench::new()
         .has_folder("old/sub/empty")
@@ -117,7 +131,10 @@ fn a_folder_needs_leave() {
         said(result, "a is not a folder");
     }
     for result in each(&bench, ".") {
-        said(result, ". is a folder, not a file");
+        said(
+            result,
+            "the path . is a folder, the workspace itself: name something in it",
+        );
     }
 }
 
@@ -294,4 +311,26 @@ fn another_mount_is_not_changed_from_here() {
     );
     let stat = super::super::stat::stat(&files, &json!({"path": "/proc"}));
     said(stat, "is on another mount");
+}
+
+#[test]
+fn a_folder_above_a_link_that_leads_to_something_closed_is_refused() {
+    let bench = Bench::new().has_folder("above/sub");
+    let home = bench.folder.path().join("home");
+    symlink(&home, bench.at("above/sub/way")).unwrap();
+    let mut closed = ClosedSet::new();
+    closed
+        .close_folder(&bench.at("above/sub/way/placet"))
+        .unwrap();
+    let workspace = Workspace::open(&bench.at(""), closed).unwrap();
+    let files = Files::new(Arc::new(workspace), bench.folder.path().join("locks"));
+    let bench = Bench { files, ..bench };
+    for path in ["above", "above/sub"] {
+        for refused in each(&bench, path) {
+            said(refused, "closed: above/sub/way belongs to placet");
+        }
+    }
+    said(bench.rm("above/sub/way"), "closed:");
+    said(bench.mv("above/sub/way", "to", ""), "closed:");
+    said(bench.write("above/sub/way", "x"), "closed:");
 }

@@ -71,9 +71,39 @@ fn what_appeared_since_is_stale_and_stays() {
     stale(make(&bench, &draft), "src is not a folder");
     fs::remove_file(bench.at("src")).unwrap();
     fs::create_dir(bench.at("src")).unwrap();
-    stale(make(&bench, &draft), "there is no folder src/a");
+    stale(make(&bench, &draft), "the folder above is another one");
     fs::create_dir_all(bench.at("src/a/b")).unwrap();
-    stale(make(&bench, &draft), "its folder is another one");
+    stale(make(&bench, &draft), "the folder above is another one");
+}
+
+#[test]
+fn only_the_folders_that_were_shown_are_made() {
+    // The folder above is the same, and lies deeper by now.
+    let bench = Bench::new().has_folder("src");
+    let draft = bench.mkdir("src/a/b", true).unwrap();
+    fs::rename(bench.at("src"), bench.at("was")).unwrap();
+    fs::create_dir(bench.at("src")).unwrap();
+    fs::rename(bench.at("was"), bench.at("src/a")).unwrap();
+    let before = bench.everything();
+    stale(make(&bench, &draft), "the folder above is another one");
+    assert_eq!(reconcile(&bench, &draft), Reconciled::Unknown);
+    assert_eq!(bench.everything(), before);
+    // Or less deep.
+    let bench = Bench::new().has_folder("src/a");
+    let draft = bench.mkdir("src/a/b", true).unwrap();
+    fs::rename(bench.at("src/a"), bench.at("a")).unwrap();
+    fs::remove_dir(bench.at("src")).unwrap();
+    fs::rename(bench.at("a"), bench.at("src")).unwrap();
+    let before = bench.everything();
+    let refused = make(&bench, &draft).unwrap_err().to_string();
+    assert!(
+        refused.contains(
+            "the place of the folder src/a/b is not as it was previewed: there is no folder src/a \
+             by now; list the folder above and propose anew"
+        ),
+        "{refused}"
+    );
+    assert_eq!(bench.everything(), before);
 }
 
 #[test]

@@ -379,3 +379,50 @@ fn reconciles_what_a_crash_left_of_a_copied_file() {
         }
     }
 }
+
+#[test]
+fn a_copy_of_several_names_of_one_file_is_known_after_a_crash() {
+    let bench = tree(Bench::new());
+    fs::hard_link(bench.at("old/a"), bench.at("old/again")).unwrap();
+    let draft = bench.cp("old", "new", "r").unwrap();
+    copy(&bench, &draft).unwrap();
+    assert_eq!(reconcile(&bench, &draft), "done");
+}
+
+#[test]
+fn a_copy_lets_nobody_in_beyond_its_mode() {
+    use rustix::fs::{XattrFlags, flistxattr, fsetxattr};
+
+    // The owner, the user 2, the group, the mask and all others: each may read and write.
+    let entries: [(u16, u16, u32); 5] = [
+        (1, 7, u32::MAX),
+        (2, 7, 2),
+        (4, 7, u32::MAX),
+        (16, 7, u32::MAX),
+        (32, 7, u32::MAX),
+    ];
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (tag, permissions, id) in entries {
+        list.extend(tag.to_le_bytes());
+        list.extend(permissions.to_le_bytes());
+        list.extend(id.to_le_bytes());
+    }
+    let bench = tree(Bench::new());
+    let to = fs::File::open(bench.at("to")).unwrap();
+    let name = "system.posix_acl_default";
+    if fsetxattr(&to, name, &list, XattrFlags::empty()).is_err() {
+        return;
+    }
+    copy(&bench, &bench.cp("old", "to/new", "r").unwrap()).unwrap();
+    copy(&bench, &bench.cp("old/a", "to/a", "").unwrap()).unwrap();
+    for path in ["a", "new", "new/a", "new/sub", "new/sub/b", "new/sub/empty"] {
+        let file = fs::File::open(bench.at("to").join(path)).unwrap();
+        let mut names = [0_u8; 256];
+        let length = flistxattr(&file, names.as_mut_slice()).unwrap();
+        let names = String::from_utf8_lossy(&names[..length]);
+        assert!(!names.contains("posix_acl"), "{path}: {names}");
+    }
+    let mode = |path: &str| bench.at(path).metadata().unwrap().mode();
+    assert_eq!(mode("to/a"), mode("old/a"));
+    assert_eq!(mode("to/new/sub"), mode("old/sub"));
+}

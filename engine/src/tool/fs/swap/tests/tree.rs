@@ -40,7 +40,7 @@ fn removes_what_was_previewed() {
 type Change = (&'static str, fn(&Bench));
 
 /// Each way in which a tree can be another one than was previewed.
-pub(super) const CHANGES: [Change; 12] = [
+pub(super) const CHANGES: [Change; 13] = [
     ("a in it is different", |bench| {
         fs::write(bench.at("old/a"), "new").unwrap();
     }),
@@ -77,6 +77,9 @@ pub(super) const CHANGES: [Change; 12] = [
     ("old is not a folder", |bench| {
         fs::rename(bench.at("old"), bench.at("was")).unwrap();
         symlink("was", bench.at("old")).unwrap();
+    }),
+    ("a in it has 2 hard links, not 1", |bench| {
+        fs::hard_link(bench.at("old/a"), bench.at("other")).unwrap();
     }),
     ("old/pipe is a pipe", |bench| {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -197,6 +200,28 @@ fn a_removal_that_was_cut_short_is_finished() {
             assert_eq!(reconcile(&bench, &draft), "done");
         }
     }
+}
+
+#[test]
+fn names_of_one_file_in_a_tree_go_together() {
+    let bench = tree(Bench::new());
+    fs::hard_link(bench.at("old/a"), bench.at("old/again")).unwrap();
+    let draft = bench.rm_tree("old").unwrap();
+    fs::rename(bench.at("old"), bench.at(TEMPORARY)).unwrap();
+    for path in ["sub/empty", "sub/b", "sub", "link", "again"] {
+        let path = bench.at(TEMPORARY).join(path);
+        fs::remove_file(&path)
+            .or_else(|_| fs::remove_dir(&path))
+            .unwrap();
+    }
+    assert_eq!(reconcile(&bench, &draft), "done");
+    assert_eq!(bench.names(), ["beside"]);
+    // And one after the other without a crash.
+    let bench = tree(Bench::new());
+    fs::hard_link(bench.at("old/a"), bench.at("old/again")).unwrap();
+    let draft = bench.rm_tree("old").unwrap();
+    remove(&bench, &draft).unwrap();
+    assert_eq!(bench.names(), ["beside"]);
 }
 
 #[test]
