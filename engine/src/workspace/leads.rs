@@ -13,7 +13,7 @@ impl Workspace {
             Err(_) => {
                 let link = self.root.read_link(path).ok()?;
                 let (above, _) = path.rsplit_once('/').unwrap_or(("", path));
-                plain(&join(above, link.to_str()?))
+                lexical(&join(above, link.to_str()?))
             }
         }
     }
@@ -25,7 +25,7 @@ impl Workspace {
 }
 
 /// A relative path without `.` and `..`; `None` where it leaves the folder that it is relative to.
-pub(crate) fn plain(path: &str) -> Option<String> {
+pub(crate) fn lexical(path: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
         match name {

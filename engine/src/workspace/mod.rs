@@ -27,7 +27,7 @@ use serde::Serialize;
 
 pub use closed::ClosedSet;
 pub use error::{PathError, WorkspaceError};
-pub(crate) use leads::plain;
+pub(crate) use leads::lexical;
 pub(crate) use open::Opened;
 pub use visible::is_hidden;
 pub(crate) use visible::visible;

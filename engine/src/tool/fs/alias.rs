@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::Files;
 use crate::steering;
 use crate::tool::{Draft, ProposeTool, ToolError, reading};
-use crate::workspace::{Workspace, join, plain};
+use crate::workspace::{Workspace, join, lexical};
 
 /// Arguments that hold paths, as a model writes them.
 const PATHS: [&str; 3] = ["path", "from", "to"];
@@ -46,7 +46,7 @@ fn names(workspace: &Workspace, spelled: &[String], places: &[String]) -> BTreeS
     let mut names = BTreeSet::new();
     for path in spelled {
         let inside = path.strip_prefix(workspace.path()).unwrap_or(path);
-        names.extend(plain(inside).filter(|path| steering::steers(path).is_some()));
+        names.extend(lexical(inside).filter(|path| steering::steers(path).is_some()));
     }
     for place in places {
         let steered = steering::steers(place).is_some();
