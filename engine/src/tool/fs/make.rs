@@ -69,7 +69,8 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         2 => String::from(", with the folder above it"),
         count => format!(", with {} folders above it", count.saturating_sub(1)),
     };
-    let arguments = json!({"parents": parents, "path": path});
+    // The flag stands only where it matters: a call cannot look like another one by it.
+    let arguments = json!({"parents": names.len() > 1, "path": path});
     Ok(Draft {
         execute_arguments: arguments.clone(),
         arguments,
