@@ -161,7 +161,10 @@ fn a_denied_call_is_known_whatever_flags_it_is_given_that_change_nothing() {
             assert_eq!(world.call(&["runs", "policy", run, "high-risk"]).code, 0);
             let report = json(&world, &["runs", "reject", run, "--note", "never"]);
             let why: Vec<_> = report["declined"].as_array().unwrap().iter().collect();
-            let why: Vec<_> = why.iter().map(|call| (&call["call"], &call["why"])).collect();
+            let why: Vec<_> = why
+                .iter()
+                .map(|call| (&call["call"], &call["why"]))
+                .collect();
             assert_eq!(
                 why,
                 [
