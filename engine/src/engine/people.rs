@@ -120,7 +120,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends the segment of a driver that died while it asked the model: nobody waits for that reply.
+    /// Ends the segment of a driver that died while it asked the model: nobody waits for the reply.
     async fn end_lost_question(&self, run: RunId) -> Result<(), EngineError> {
         let Ok(_driving) = self.take(run) else {
             // Somebody here does.
