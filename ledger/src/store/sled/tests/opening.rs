@@ -192,6 +192,7 @@ fn a_ledger_is_made_once() {
 
 #[test]
 fn whatever_opens_a_home_closes_its_keys_to_others() {
+    type Way<'a> = (&'a dyn Fn(&Place), [(&'a str, u32); 3]);
     let open = |place: &Place| drop(place.open());
     let open_copy = |place: &Place| {
         let scratch = tempfile::tempdir().unwrap();
@@ -202,7 +203,6 @@ fn whatever_opens_a_home_closes_its_keys_to_others() {
     };
     let keys = ("keys", 0o600);
     // What is only looked at stays as it is but for that.
-    type Way<'a> = (&'a dyn Fn(&Place), [(&'a str, u32); 3]);
     let ways: [Way<'_>; 2] = [
         (&open, [keys, ("ledger", 0o600), ("sled", 0o700)]),
         (&open_copy, [keys, ("ledger", 0o755), ("sled", 0o755)]),
