@@ -410,3 +410,21 @@ fn a_set_id_that_was_used_names_what_was_answered_under_it() {
         assert!(output.stderr.contains(named), "{}", output.stderr);
     }
 }
+
+#[test]
+fn a_reason_that_must_be_given_says_something() {
+    let world = World::parked();
+    let run = world.run();
+    for args in [
+        vec!["runs", "reject", run],
+        vec!["runs", "reject", run, "c2"],
+        vec!["runs", "cancel", run],
+        vec!["runs", "revoke", run, "c2"],
+        vec!["runs", "settle", run, "c2", "--as", "done"],
+    ] {
+        let output = world.call(&[&args[..], &["--note", ""]].concat());
+        assert_eq!(output.code, 64, "{args:?}");
+        assert!(output.stderr.contains("--note <WHY>"), "{}", output.stderr);
+    }
+    assert_eq!(world.call(&["runs", "approve", run]).code, 0);
+}
