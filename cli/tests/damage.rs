@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -200,5 +201,36 @@ fn flipped_bytes_are_found_or_harmless_and_never_a_panic() {
             6 => assert!(shown.stdout.starts_with("{\"ok\":false"), "byte {at}"),
             other => panic!("byte {at}: exit {other}, {}", shown.stderr),
         }
+    }
+}
+
+#[test]
+fn keys_that_others_could_read_are_closed_and_no_damage_to_any_verb() {
+    let run = String::from("RUN");
+    let verbs: [&[&str]; 4] = [
+        &["audit", "verify"],
+        &["doctor"],
+        &["inbox"],
+        &["runs", "approve", &run, "--no-resume"],
+    ];
+    for args in verbs {
+        // As with keys that nobody else could ever read.
+        let [untouched, opened] = [0o600, 0o644].map(|mode| {
+            let world = World::parked();
+            let keys = world.path("data/placet/keys");
+            fs::set_permissions(&keys, fs::Permissions::from_mode(mode)).unwrap();
+            let named = |arg: &&str| if *arg == run { world.run() } else { *arg }.to_owned();
+            let args: Vec<String> = args.iter().map(named).collect();
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let output = world.call(&args);
+            let mode = fs::metadata(&keys).unwrap().permissions().mode() & 0o777;
+            (
+                output.code,
+                mode,
+                output.stdout.contains("keys cannot be read"),
+            )
+        });
+        assert_eq!(opened, (untouched.0, 0o600, false), "{args:?}");
+        assert_ne!(opened.0, 6, "{args:?}");
     }
 }

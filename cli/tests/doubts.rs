@@ -1,11 +1,12 @@
 //! `runs settle`, and what `runs cancel` says of each call: executions that were cut off.
 
-use placet_ledger::content::{Text, Texts};
-use placet_ledger::event::SegmentReason;
+use placet_ledger::approval::{Assurance, Channel};
+use placet_ledger::content::{Contents, Text, Texts};
+use placet_ledger::event::{SegmentReason, Settlement};
 use placet_ledger::id::{CallId, HostId, RunId};
 use placet_ledger::ledger::Ledger;
 use placet_ledger::policy::Attendance;
-use placet_ledger::run::{Caller, Command, Ended, Ending};
+use placet_ledger::run::{Caller, Command, Ended, Ending, RunState};
 
 use crate::support::World;
 
@@ -29,6 +30,8 @@ usage = { input = 10, output = 10 }
 enum Left {
     Succeeded,
     Interrupted,
+    Stale,
+    NotDone,
     InDoubt,
     Executing,
 }
@@ -75,11 +78,32 @@ async fn drive(ledger: &Ledger, run: RunId, left: &[Left]) {
         match left {
             Left::Succeeded => handle(ended(Ending::Succeeded), result).await,
             Left::Interrupted => handle(ended(Ending::Interrupted), result).await,
+            Left::Stale => handle(ended(Ending::Stale), result).await,
+            Left::NotDone => {
+                handle(Command::RecordDoubt { call }, Texts::new()).await;
+                settle(ledger, run, call).await;
+            }
             Left::InDoubt => handle(Command::RecordDoubt { call }, Texts::new()).await,
             Left::Executing => {}
         }
     }
     ledger.commit(run).await.unwrap();
+}
+
+async fn settle(ledger: &Ledger, run: RunId, call: CallId) {
+    let doubt = |state: &RunState, _: &Contents| state.call(call).unwrap().doubt().unwrap();
+    let command = Command::SettleDoubt {
+        call,
+        request: ledger.look(run, doubt).await.unwrap(),
+        verdict: Settlement::NotDone,
+    };
+    let person = Caller::Person {
+        assurance: Assurance::SameUser,
+        channel: Channel::Cli,
+        principal: "uid:1000".parse().unwrap(),
+    };
+    let note = Texts::from([(String::from("note"), Text::plain("it is not there"))]);
+    ledger.handle(run, &person, command, note).await.unwrap();
 }
 
 fn json(world: &World, args: &[&str]) -> serde_json::Value {
@@ -135,6 +159,54 @@ fn a_call_in_doubt_is_shown_with_what_settles_it() {
     assert!(
         inbox.contains(&format!("runs settle {} c2 --as done", &run[..6])),
         "{inbox}"
+    );
+}
+
+#[test]
+fn a_cancelled_run_names_no_call_twice_and_none_completed_that_changed_nothing() {
+    let cancelled = |world: &World| {
+        let report = json(world, &["runs", "cancel", world.run(), "--note", "enough"]);
+        let states = |key: &str, word: &str| {
+            let calls = report[key].as_array().cloned().unwrap_or_default();
+            let said = |call: &serde_json::Value| format!("{} {}", call["call"], call[word]);
+            let said: Vec<_> = calls.iter().map(said).collect();
+            said.join(", ").replace('"', "")
+        };
+        (
+            states("left", "state"),
+            states("declined", "why"),
+            states("unsuccessful", "why"),
+        )
+    };
+    let world = cut_off(&[Left::Succeeded, Left::Stale, Left::NotDone]);
+    assert_eq!(
+        cancelled(&world),
+        (
+            "c1 completed, c2 interrupted, c3 interrupted, c4 not_started".into(),
+            String::new(),
+            "c2 stale, c3 not_done".into(),
+        )
+    );
+    let world = cut_off(&[Left::Succeeded, Left::Stale, Left::NotDone]);
+    let cancel = ["runs", "cancel", world.run(), "--note", "enough"];
+    insta::assert_snapshot!(world.show(&cancel), @r"
+    run <run1> cancelled
+      stale        c2 write_file: as it was
+      not_done     c3 rm: it is not there
+      completed    c1 write_file
+      not started  c4 rm
+    -- stderr --
+    -- exit 0 --
+    ");
+    let mut world = World::with_script(FOUR);
+    world.start("Tidy up.");
+    let run = world.run();
+    let deny = ["runs", "reject", run, "--note", "no", "--no-resume"];
+    assert_eq!(world.call(&deny).code, 0);
+    let denied = "c1 denied, c2 denied, c3 denied, c4 denied";
+    assert_eq!(
+        cancelled(&world),
+        (String::new(), denied.into(), String::new())
     );
 }
 

@@ -369,3 +369,81 @@ fn what_cannot_be_replayed_is_named() {
     -- exit 4 --
     ");
 }
+
+#[test]
+fn what_a_person_writes_as_json_is_an_object_and_no_list_in_its_place() {
+    let world = World::parked();
+    let run = world.run();
+    let answer = ["runs", "answer", run, "--file", "given"];
+    for given in [
+        r#"[[{"call":"c2","approve":true},{"call":"c3","approve":true}]]"#,
+        r#"{"answers":[["c2",null,true,null,null],["c3",null,true,null,null]]}"#,
+        r#"{"answers":{"call":"c2","approve":true}}"#,
+        r#""answers""#,
+        "null",
+    ] {
+        std::fs::write(world.path("given"), given).unwrap();
+        let output = world.call(&answer);
+        assert_eq!(output.code, 64, "{given}");
+        let form = r#"does not have the form {"answers":[{"call":"c1","approve":true},..]}"#;
+        assert!(output.stderr.contains(form), "{}", output.stderr);
+    }
+    let amend = ["runs", "amend", run, "c3", "--args", "given"];
+    let explain = |given| vec!["policy", "explain", "rm", given, "--workspace", "ws"];
+    for given in [r#"["old.log"]"#, r#""old.log""#, "null", "1"] {
+        std::fs::write(world.path("given"), given).unwrap();
+        let of_run = [&explain(given)[..4], &["--run", run]].concat();
+        for args in [amend.to_vec(), explain(given), of_run] {
+            let output = world.call(&args);
+            assert_eq!(output.code, 64, "{args:?} {given}");
+            let form =
+                r#"the arguments do not have the form {"path":"notes.txt",..}: invalid type"#;
+            assert!(output.stderr.contains(form), "{}", output.stderr);
+        }
+    }
+    assert_eq!(world.call(&["inbox"]).code, 0);
+    assert_eq!(world.call(&["runs", "approve", run, "c2", "c3"]).code, 0);
+}
+
+#[test]
+fn a_set_id_that_was_used_names_what_was_answered_under_it() {
+    let world = World::parked();
+    let run = &world.run()[..8];
+    let id = "1f0e2d3c-4b5a-4968-8776-655443322110";
+    let answer = |answers: &str| {
+        let file = format!(r#"{{"answer":"{id}","answers":[{answers}]}}"#);
+        std::fs::write(world.path("given"), file).unwrap();
+        world.call(&["runs", "answer", run, "--file", "given", "--no-resume"])
+    };
+    let both = r#"{"call":"c2","approve":true},{"call":"c3","deny":"no"}"#;
+    assert_eq!(answer(both).code, 0);
+    assert_eq!(answer(both).code, 0, "the same again");
+    for other in [
+        "",
+        r#"{"call":"c2","approve":true}"#,
+        r#"{"call":"c9","approve":true}"#,
+    ] {
+        let output = answer(other);
+        assert_eq!(output.code, 5, "{other}");
+        let named = "already answered: c2, c3\n";
+        assert!(output.stderr.contains(named), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn a_reason_that_must_be_given_says_something() {
+    let world = World::parked();
+    let run = world.run();
+    for args in [
+        vec!["runs", "reject", run],
+        vec!["runs", "reject", run, "c2"],
+        vec!["runs", "cancel", run],
+        vec!["runs", "revoke", run, "c2"],
+        vec!["runs", "settle", run, "c2", "--as", "done"],
+    ] {
+        let output = world.call(&[&args[..], &["--note", ""]].concat());
+        assert_eq!(output.code, 64, "{args:?}");
+        assert!(output.stderr.contains("--note <WHY>"), "{}", output.stderr);
+    }
+    assert_eq!(world.call(&["runs", "approve", run]).code, 0);
+}

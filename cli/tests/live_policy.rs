@@ -136,3 +136,43 @@ fn a_tool_that_was_added_to_the_list_is_shown_to_run_unasked() {
     assert_eq!(shown["allowed_tools"].as_array().unwrap().len(), 3);
     world.records_hold();
 }
+
+#[test]
+fn a_denied_call_is_known_whatever_flags_it_is_given_that_change_nothing() {
+    let edit = r#"path = "notes.txt", old_text = "milk", new_text = "eggs""#;
+    for (tool, args, flags) in [
+        ("rm", r#"path = "old.log""#, "recursive = true"),
+        ("mkdir", r#"path = "new""#, "parents = true"),
+        ("mv", r#"from = "old.log", to = "new""#, "recursive = true"),
+        ("mv", r#"from = "old.log", to = "new""#, "overwrite = true"),
+        ("cp", r#"from = "old.log", to = "new""#, "recursive = true"),
+        ("cp", r#"from = "old.log", to = "new""#, "overwrite = true"),
+        ("edit_file", edit, "replace_all = true"),
+    ] {
+        let (bare, flagged) = (args.to_owned(), format!("{args}, {flags}"));
+        for (denied, repeated) in [(&bare, &flagged), (&flagged, &bare)] {
+            let turn = |args: &str| {
+                format!("[[turn]]\ncalls = [ {{ tool = \"{tool}\", args = {{ {args} }} }} ]\n")
+            };
+            let script = turn(denied) + &turn(repeated) + "[[turn]]\ntext = \"Done.\"\n";
+            let mut world = World::with_script(&script);
+            world.start("Tidy up.");
+            let run = world.run();
+            assert_eq!(world.call(&["runs", "policy", run, "high-risk"]).code, 0);
+            let report = json(&world, &["runs", "reject", run, "--note", "never"]);
+            let why: Vec<_> = report["declined"].as_array().unwrap().iter().collect();
+            let why: Vec<_> = why
+                .iter()
+                .map(|call| (&call["call"], &call["why"]))
+                .collect();
+            assert_eq!(
+                why,
+                [
+                    (&"c1".into(), &"denied".into()),
+                    (&"c2".into(), &"repeat_of".into())
+                ],
+                "{tool} {denied} / {repeated}: {report}"
+            );
+        }
+    }
+}

@@ -1,8 +1,12 @@
 //! Text that a verb takes: from the command line, a file or standard input, whole or not at all.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::path::Path;
 
 use placet_ledger::limits::CONTENT_BYTES_MAX;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::error::{CommandError, Kind};
 use crate::io::up_to;
@@ -53,4 +57,41 @@ pub(crate) fn bytes(
         up_to(std::fs::File::open(&path).map_err(cannot)?, most)?
     };
     bytes.ok_or_else(|| CommandError::usage(format!("{what} may have at most {most} bytes")))
+}
+
+/// Refuses JSON that is anything but an object; what is no JSON at all is left to whoever reads it.
+pub(crate) fn is_object(json: &[u8], what: &str) -> Result<(), CommandError> {
+    match serde_json::from_slice::<Object<IgnoredAny>>(json) {
+        Err(error) if error.is_data() => {
+            let what =
+                format!("{what} do not have the form {{\"path\":\"notes.txt\",..}}: {error}");
+            Err(CommandError::usage(what))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// What a person wrote as an object, field by field: serde reads a list as one as well, in which
+/// nobody sees what stands for what.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields(PhantomData))
+    }
+}
+
+struct Fields<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+    }
 }

@@ -35,10 +35,10 @@ pub(crate) fn print(
     for call in report.unsuccessful.iter().chain(&report.declined) {
         not_done(&mut out, call);
     }
-    // An interruption is told above, with what the tool said.
+    // An interruption is told above by its cause, with what the tool said.
     let above = |left: &&LeftCall| {
         let mut told = report.unsuccessful.iter();
-        told.any(|call| call.call == left.call && call.why == left.state)
+        left.state == "interrupted" && told.any(|call| call.call == left.call)
     };
     for call in report.left.iter().filter(|left| !above(left)) {
         let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();

@@ -38,7 +38,7 @@ pub(crate) struct RunReport {
     pub(crate) amended: Vec<AmendedCall>,
     /// The calls that were refused or turned down.
     pub(crate) declined: Vec<UnsuccessfulCall>,
-    /// Of a cancelled run, what became of each call of its last reply.
+    /// Of a cancelled run, what became of each call of its last reply that was not declined.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) left: Vec<LeftCall>,
     /// The calls that were executed and did not succeed: failed, stale or interrupted.
@@ -257,30 +257,34 @@ fn amended(state: &RunState) -> Vec<AmendedCall> {
     state.calls().filter_map(amended).collect()
 }
 
-/// What became of each call of a cancelled run's last reply.
+/// What became of each call of a cancelled run's last reply, but for those that are declined or
+/// amended: what is said of them stands there.
 fn left(state: &RunState) -> Vec<LeftCall> {
     if state.outcome() != Some(Outcome::Cancelled) {
         return Vec::new();
     }
     let came = |phase| match phase {
-        Phase::Closed(Close::Interrupted) => "interrupted",
         Phase::Closed(
             Close::Denied | Close::Refused(_) | Close::Expired | Close::Revoked | Close::Superseded,
-        )
-        | Phase::Named
-        | Phase::Proposed
-        | Phase::Pending
-        | Phase::Asked
-        | Phase::Granted => "not_started",
+        ) => None,
+        // Looked at before its execution changed anything, or said to have changed nothing.
+        Phase::Closed(Close::Interrupted | Close::Stale | Close::Settled(Settlement::NotDone)) => {
+            Some("interrupted")
+        }
+        Phase::Named | Phase::Proposed | Phase::Pending | Phase::Asked | Phase::Granted => {
+            Some("not_started")
+        }
         Phase::Closed(
-            Close::Succeeded | Close::Failed | Close::Stale | Close::Answered | Close::Settled(_),
-        ) => "completed",
-        Phase::Executing { .. } | Phase::InDoubt => "in_doubt",
+            Close::Succeeded | Close::Failed | Close::Answered | Close::Settled(Settlement::Done),
+        ) => Some("completed"),
+        Phase::Executing { .. } | Phase::InDoubt => Some("in_doubt"),
     };
-    let calls = state.batch().map(|call| LeftCall {
-        call: call.id().to_string(),
-        tool: call.tool().map(ToString::to_string),
-        state: came(call.phase()),
+    let calls = state.batch().filter_map(|call| {
+        Some(LeftCall {
+            call: call.id().to_string(),
+            tool: call.tool().map(ToString::to_string),
+            state: came(call.phase())?,
+        })
     });
     calls.collect()
 }

@@ -7,7 +7,7 @@ use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Event, SegmentEnd, SegmentReason, Settlement};
 use placet_ledger::id::{CallId, Name, RunId};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
-use placet_ledger::run::{Caller, Command, Rejection, RunState};
+use placet_ledger::run::{Caller, Command, Rejection, RunState, Turn};
 
 use super::explain::no_proposal;
 use super::{Engine, EngineError};
@@ -114,9 +114,39 @@ impl Engine {
         caller: &Caller,
         text: String,
     ) -> Result<(), EngineError> {
+        self.end_lost_question(run).await?;
         let texts = Texts::from([(String::from("text"), Text::plain(text))]);
         self.ledger.act(run, caller, Command::Prompt, texts).await?;
         Ok(())
+    }
+
+    /// Ends the segment of a driver that died while it asked the model: nobody waits for the reply.
+    async fn end_lost_question(&self, run: RunId) -> Result<(), EngineError> {
+        let Ok(_driving) = self.take(run) else {
+            // Somebody here does.
+            return Ok(());
+        };
+        let asks = |state: &RunState, _: &Contents| {
+            let called = matches!(state.turn(), Turn::Called { .. });
+            state.segment().is_some() && called && !state.is_cancelling()
+        };
+        if !self.ledger.look(run, asks).await? {
+            return Ok(());
+        }
+        self.take_up(run, SegmentReason::Resumed, None).await?;
+        self.lay_down(run, SegmentEnd::Interrupted).await
+    }
+
+    /// Ends the segment of a run that was only taken up for that.
+    async fn lay_down(&self, run: RunId, reason: SegmentEnd) -> Result<(), EngineError> {
+        let command = Command::PutDown {
+            reason,
+            active_ms: 0,
+        };
+        self.ledger
+            .handle(run, &Caller::Driver, command, Texts::new())
+            .await?;
+        Ok(self.ledger.commit(run).await?)
     }
 
     /// Changes the live policy. What is pending stays so.
@@ -145,13 +175,6 @@ impl Engine {
         }
         self.take_up(run, SegmentReason::Resumed, Some(Attendance::Park))
             .await?;
-        let command = Command::PutDown {
-            reason: SegmentEnd::Parked,
-            active_ms: 0,
-        };
-        self.ledger
-            .handle(run, &Caller::Driver, command, Texts::new())
-            .await?;
-        Ok(self.ledger.commit(run).await?)
+        self.lay_down(run, SegmentEnd::Parked).await
     }
 }

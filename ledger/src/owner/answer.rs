@@ -27,7 +27,7 @@ impl Owner {
             if is_recorded(state, &cell.contents, (set, &by)) {
                 return Ok(());
             }
-            let calls = set.iter().map(|line| line.call).collect();
+            let calls = state.answered_in(set.id()).map(Call::id).collect();
             return Err(Rejection::AlreadyAnswered(calls).into());
         }
         if self.expire_cell(run, &mut cell).await? {

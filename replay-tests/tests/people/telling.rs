@@ -361,6 +361,54 @@ async fn a_message_after_a_question_to_the_model_was_dropped_opens_a_turn_of_its
 }
 
 #[tokio::test]
+async fn a_message_after_a_driver_died_while_it_asked_the_model_is_heard() {
+    for restarted in [false, true] {
+        let mut world = World::new().await.unwrap();
+        let script = Script::new().vanishes().says("Done.");
+        let (run, drove) = world.run(script, Options::default()).await.unwrap();
+        assert_eq!(drove, Drove::Vanished);
+        if restarted {
+            world.restart().await.unwrap();
+        }
+        world.prompt(run, "Do less.").await.unwrap();
+        world.prompt(run, "And be quick.").await.unwrap();
+        let names = world.names(run).await.unwrap();
+        let since = names.iter().rposition(|name| *name == "model.called");
+        assert_eq!(
+            names[since.unwrap()..],
+            [
+                "model.called",
+                "segment.ended",
+                "segment.started",
+                "segment.ended",
+                "prompt.added",
+                "prompt.added"
+            ]
+        );
+        let drove = world.resume(run).await.unwrap();
+        assert_eq!(drove, Drove::Ended(Outcome::Completed));
+        let recording = world.recording(run).await.unwrap();
+        placet_replay::replay(&recording).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_message_while_a_living_driver_asks_the_model_is_refused() {
+    let mut world = World::new().await.unwrap();
+    let script = Script::new().hangs().says("Done.");
+    let run = world.start(script, Options::default()).await.unwrap();
+    let early = async {
+        let refused = world.prompt(run, "Do less.").await.unwrap_err();
+        world.stop();
+        refused
+    };
+    let (drove, refused) = super::driving_while(&world, run, early).await;
+    assert_eq!(drove.unwrap(), Stopped::Interrupted);
+    let asked = Rejection::OutOfTurn("the model is being asked");
+    assert_eq!(refused.rejection(), Some(&asked));
+}
+
+#[tokio::test]
 async fn a_run_that_somebody_attended_is_left_to_whoever_answers_later() {
     let mut world = World::new().await.unwrap();
     let options = Options {

@@ -216,11 +216,14 @@ impl Talk<'_> {
                 self.walk.tell("nothing was changed");
                 Ok(None)
             }
-            Ok(_) => Ok(Some(End::Amend(Amendment { run, call, text }))),
-            Err(error) => {
+            Ok(Value::Object(_)) => Ok(Some(End::Amend(Amendment { run, call, text }))),
+            found => {
                 self.drafts.insert((run, call), text);
-                let what = format!("this is not JSON: {error}; e opens your text again");
-                self.walk.tell(what);
+                let why = match found {
+                    Ok(_) => String::from("this is not an object"),
+                    Err(error) => format!("this is not JSON: {error}"),
+                };
+                self.walk.tell(format!("{why}; e opens your text again"));
                 Ok(None)
             }
         }

@@ -26,8 +26,9 @@ const LINE_BYTES_MAX: u64 = (6 * CONTENT_BYTES_MAX + RECORD_BYTES_MAX) as u64;
 
 /// Verify the ledger, or an export
 ///
-/// Every record, link, content and automatic decision, on a copy: nothing is changed. Exit 6 where
-/// something is not as it was written; the first bad position is named with the reason.
+/// Every record, link, content and automatic decision, on a copy: nothing is changed, but rights
+/// of others to the keys are taken away. Exit 6 where something is not as it was written; the first
+/// bad position is named with the reason.
 ///
 /// Example: placet audit verify evidence.jsonl
 #[derive(Debug, Args)]

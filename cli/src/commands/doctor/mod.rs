@@ -1,7 +1,8 @@
 //! `placet doctor`: whether everything that placet rests on is as it should be.
 //!
-//! It looks and changes nothing: modes are told, not mended, and the ledger is opened in a copy
-//! that is gone afterwards. What it prints are names, sizes and modes, never what a key holds.
+//! It looks and changes nothing: modes are told, not mended, but for that of the content keys,
+//! which are not read while others may. The ledger is opened in a copy that is gone afterwards.
+//! What it prints are names, sizes and modes, never what a key holds.
 
 mod home;
 mod ledger;

@@ -52,6 +52,7 @@ pub(crate) struct ExplainArgs {
 /// Explains a call.
 pub(crate) fn run(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let arguments = words::text(args.arguments.clone(), "the text of the arguments", wiring)?;
+    words::is_object(arguments.as_bytes(), "the arguments")?;
     let explained = match &args.run {
         Some(prefix) => {
             let open = wiring.open()?;

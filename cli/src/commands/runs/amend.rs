@@ -40,6 +40,7 @@ pub(crate) struct AmendArgs {
 pub(crate) fn run(args: &AmendArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let most = content_bytes_max();
     let given = words::bytes(&args.args, "the arguments", most, wiring)?;
+    words::is_object(&given, "the arguments")?;
     let mut open = wiring.open()?;
     let run = find(wiring, &open, &args.run)?;
     let amend =

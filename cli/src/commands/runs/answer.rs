@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::verdicts::{self, Next, rejected};
 use crate::commands::run::Attend;
 use crate::commands::runs::find;
-use crate::commands::words;
+use crate::commands::words::{self, Object};
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::wiring::Wiring;
@@ -48,7 +48,7 @@ pub(crate) struct AnswerArgs {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnswerFile {
-    answers: Vec<AnswerLine>,
+    answers: Vec<Object<AnswerLine>>,
     #[serde(default)]
     set: Option<String>,
     #[serde(default)]
@@ -80,7 +80,9 @@ pub(crate) fn run(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
 fn read(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<AnswerFile, CommandError> {
     let bytes = words::bytes(&args.file, "the answers", ANSWER_BYTES_MAX, wiring)?;
     let form = "the file of answers does not have the form {\"answers\":[{\"call\":\"c1\",\"approve\":true},..]}";
-    serde_json::from_slice(&bytes).map_err(|error| CommandError::usage(format!("{form}: {error}")))
+    serde_json::from_slice(&bytes)
+        .map(|Object(file)| file)
+        .map_err(|error| CommandError::usage(format!("{form}: {error}")))
 }
 
 impl AnswerLine {
@@ -103,7 +105,7 @@ impl AnswerLine {
 }
 
 fn cover(state: &RunState, file: &AnswerFile) -> Result<AnswerSet, CommandError> {
-    let lines = file.answers.iter().map(|line| {
+    let lines = file.answers.iter().map(|Object(line)| {
         let (answer, note) = line.verdict()?;
         let known = state.call(line.call).and_then(|call| call.requested());
         let request = line.request.or(known.map(|asked| asked.digest));

@@ -1,6 +1,7 @@
 //! `placet runs cancel`: end a run.
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use placet_engine::engine::Stopped;
 use placet_ledger::event::Outcome;
 
@@ -18,7 +19,7 @@ pub(crate) struct CancelArgs {
     run: String,
 
     /// Why; the record keeps it
-    #[arg(long, value_name = "WHY")]
+    #[arg(long, value_name = "WHY", value_parser = NonEmptyStringValueParser::new())]
     note: String,
 }
 

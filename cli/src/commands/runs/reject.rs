@@ -1,6 +1,7 @@
 //! `placet runs reject`: turn down what is pending, then drive the run on.
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use placet_ledger::approval::Answer;
 use placet_ledger::id::CallId;
 
@@ -31,7 +32,7 @@ pub(crate) struct RejectArgs {
     approve: Vec<CallId>,
 
     /// Why; the agent is told
-    #[arg(long, value_name = "WHY", required = true)]
+    #[arg(long, value_name = "WHY", required = true, value_parser = NonEmptyStringValueParser::new())]
     note: String,
 
     /// The set code that was displayed; another one is refused

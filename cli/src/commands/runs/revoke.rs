@@ -1,6 +1,7 @@
 //! `placet runs revoke`: take an approval back before its execution started.
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use placet_ledger::id::CallId;
 
 use super::said;
@@ -23,7 +24,7 @@ pub(crate) struct RevokeArgs {
     call: CallId,
 
     /// Why; the agent is told
-    #[arg(long, value_name = "WHY")]
+    #[arg(long, value_name = "WHY", value_parser = NonEmptyStringValueParser::new())]
     note: String,
 }
 

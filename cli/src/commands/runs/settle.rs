@@ -1,5 +1,6 @@
 //! `placet runs settle`: say what became of an execution that was left in doubt.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use placet_ledger::digest::Digest;
 use placet_ledger::event::{SegmentReason, Settlement};
@@ -31,7 +32,7 @@ pub(crate) struct SettleArgs {
     r#as: Became,
 
     /// How you know
-    #[arg(long, value_name = "WHY")]
+    #[arg(long, value_name = "WHY", value_parser = NonEmptyStringValueParser::new())]
     note: String,
 
     /// The digest of the doubt that was displayed; another one is not settled

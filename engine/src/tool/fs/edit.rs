@@ -95,7 +95,8 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
             "new_text": new_text,
             "old_text": old_text,
             "path": target.path,
-            "replace_all": replace_all,
+            // Stands only where it matters: a call cannot look like another one by it.
+            "replace_all": count > 1,
         }),
         execute_arguments: json!({"content": edited, "path": target.path}),
         message: format!(

@@ -70,7 +70,8 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         count => format!(", with {} folders above it", count.saturating_sub(1)),
     };
     let missing = u64::try_from(names.len().saturating_sub(1)).unwrap_or(u64::MAX);
-    let arguments = json!({"parents": parents, "path": path});
+    // The flag stands only where it matters: a call cannot look like another one by it.
+    let arguments = json!({"parents": names.len() > 1, "path": path});
     Ok(Draft {
         execute_arguments: arguments.clone(),
         arguments,

@@ -61,7 +61,8 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         Ok(old) => unified(path, Some(old), None).text,
         Err(_) => format!("--- a/{path}\n+++ /dev/null\nBinary file, {bytes}.\n"),
     };
-    let arguments = json!({"path": path, "recursive": recursive});
+    // A flag stands only where it matters: a call cannot look like another one by it.
+    let arguments = json!({"path": path, "recursive": false});
     Ok(Draft {
         execute_arguments: arguments.clone(),
         arguments,

@@ -158,10 +158,11 @@ pub(super) fn draft(files: &Files, verb: Verb, arguments: &Value) -> Result<Draf
             root: files.workspace.root(),
         },
     };
+    // The flags stand only where they matter: a call cannot look like another one by them.
     let arguments = json!({
         "from": from.path,
-        "overwrite": overwrite,
-        "recursive": recursive,
+        "overwrite": replaced.is_some(),
+        "recursive": matches!(there, Source::Tree(_)),
         "to": to.path,
     });
     Ok(Draft {

@@ -24,7 +24,7 @@ pub(super) fn answer(state: &RunState, given: &Given, set: &AnswerSet) -> Decisi
     let by = given.caller.person().ok_or(Rejection::NotAPerson)?;
     let pending = state.pending();
     if state.answered_in(set.id()).next().is_some() {
-        let calls = set.iter().map(|line| line.call).collect();
+        let calls = state.answered_in(set.id()).map(Call::id).collect();
         return Err(Rejection::AlreadyAnswered(calls));
     }
     covers(state, set)?;

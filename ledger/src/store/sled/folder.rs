@@ -96,11 +96,26 @@ pub(super) fn restrict(home: &Path) -> io::Result<()> {
     for (path, found) in mended {
         // sled makes files by the mask of the process, at each opening.
         if !path.starts_with(&of_sled) {
-            let path = path.display();
-            tracing::warn!(%path, found = format!("{found:o}"), "others had access");
+            tell(&path, found);
         }
     }
     Ok(())
+}
+
+/// Closes the keys to everyone but their owner; says if it had to.
+pub(super) fn restrict_keys(home: &Path) -> io::Result<()> {
+    let keys = keys(home);
+    if keys.exists()
+        && let Some((path, found)) = mend(&keys, 0o600)?
+    {
+        tell(&path, found);
+    }
+    Ok(())
+}
+
+fn tell(path: &Path, found: u32) {
+    let path = path.display();
+    tracing::warn!(%path, found = format!("{found:o}"), "others had access");
 }
 
 /// What was mended below a folder and in it, with the mode that was found.

@@ -167,7 +167,8 @@ pub(super) fn open(home: &Path, head_dir: &Path) -> Result<Opened, OpenError> {
     look(home, rows, head_dir)
 }
 
-/// Opens a copy of sled's folder, made while nobody has the store; the store stays as it is.
+/// Opens a copy of sled's folder, made while nobody has the store; the store stays as it is. Its
+/// keys alone are closed to others, as at any opening: open ones are not read.
 pub(super) fn open_copy(home: &Path, head_dir: &Path, scratch: &Path) -> Result<Opened, OpenError> {
     let file = match File::open(folder::sled_file(home)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -176,6 +177,10 @@ pub(super) fn open_copy(home: &Path, head_dir: &Path, scratch: &Path) -> Result<
         other => other.map_err(failed("opening the store"))?,
     };
     lock(home, &file)?;
+    if let Err(error) = folder::restrict_keys(home) {
+        // A store may lie where nothing can be changed; its keys are then refused by themselves.
+        tracing::warn!(%error, "others may have access to the keys");
+    }
     folder::copy(&folder::sled(home), &folder::sled(scratch))
         .map_err(failed("copying the store"))?;
     // Held until everything was looked at: nobody may append meanwhile.

@@ -32,7 +32,7 @@ impl Site<'_> {
 impl Job<'_> {
     /// Makes the folder that was previewed.
     pub(in crate::tool::fs) fn make_folder(&self) -> Result<Text, ToolError> {
-        let _lock = self.lock()?;
+        let lock = self.lock()?;
         let site = self.site()?;
         if node_at(&site.above, site.first()) != Err(Errno::NOENT) {
             return Err(self.stale_folder("there is something of that name by now"));
@@ -43,6 +43,7 @@ impl Job<'_> {
             Err(errno) => return Err(self.failed("make a folder for", errno)),
         }
         let made = self.make_beneath(&site).and_then(|()| {
+            lock.mark(self.call)?;
             self.move_to(&site.above, &self.temporary, site.first())
                 .map_err(|errno| match errno {
                     Errno::EXIST => self.stale_folder("there is something of that name by now"),
@@ -64,7 +65,7 @@ impl Job<'_> {
 
     /// What became of [`Job::make_folder`].
     pub(in crate::tool::fs) fn reconcile_folder(&self) -> Result<Reconciled, ToolError> {
-        let _lock = self.lock()?;
+        let lock = self.lock()?;
         let Ok(site) = self.site() else {
             return Ok(Reconciled::Unknown);
         };
@@ -76,7 +77,7 @@ impl Job<'_> {
             });
         }
         if node_at(&site.above, site.first()) == Err(Errno::NOENT) {
-            return Ok(Reconciled::NotDone);
+            return self.unless_created(&lock);
         }
         if !self.is_chain(&site, site.first()) {
             return Ok(Reconciled::Unknown);

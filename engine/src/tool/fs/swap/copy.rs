@@ -15,6 +15,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::beside::{Likeness, lists_off};
+use super::lock::Lock;
 use super::node_at;
 use super::reconcile::Intended;
 use super::transfer::{Places, Transfer};
@@ -25,7 +26,7 @@ use crate::workspace::{Folder, PathError, Target, join};
 impl Transfer<'_> {
     /// Copies the file or folder that was previewed.
     pub(in crate::tool::fs) fn copy(&self) -> Result<Text, ToolError> {
-        let _locks = self.locks()?;
+        let (_source, lock) = self.locks()?;
         let Places { from, to } = self.places()?;
         let bytes = self.source.verify(&from)?;
         self.target.verify(&to)?;
@@ -37,10 +38,10 @@ impl Transfer<'_> {
                     return Err(self.source.stale("its content is different"));
                 }
                 let like = Likeness::Copy(Mode::from_raw_mode(*mode));
-                self.target.place(&to, &content, like)?;
+                self.target.place(&lock, &to, &content, like)?;
             }
             Precondition::Tree { entries, mode, .. } => {
-                self.copy_tree(&from, &to, entries, *mode)?;
+                self.copy_tree(&lock, (&from, &to), entries, *mode)?;
             }
             Precondition::Absent { .. } | Precondition::Transfer { .. } => {
                 return Err(ToolError::failed("the call has nothing to copy"));
@@ -51,7 +52,7 @@ impl Transfer<'_> {
 
     /// What became of [`Transfer::copy`].
     pub(in crate::tool::fs) fn reconcile_copy(&self) -> Result<Reconciled, ToolError> {
-        let _locks = self.locks()?;
+        let (_source, lock) = self.locks()?;
         let Ok(Places { from, to }) = self.places() else {
             return Ok(Reconciled::Unknown);
         };
@@ -65,7 +66,7 @@ impl Transfer<'_> {
                     digest: *digest,
                     bytes: content.as_deref(),
                 };
-                Ok(match self.target.reconcile_file(&to, intended)? {
+                Ok(match self.target.reconcile_file(&lock, &to, intended)? {
                     Reconciled::Done(_) => {
                         let bytes = self.files().open_named(&to.folder, &to.name);
                         let bytes = bytes.map(|opened| opened.bytes).ok();
@@ -75,7 +76,7 @@ impl Transfer<'_> {
                 })
             }
             Precondition::Tree { entries, mode, .. } => {
-                self.reconcile_tree(&from, &to, entries, *mode)
+                self.reconcile_tree(&lock, (&from, &to), entries, *mode)
             }
             Precondition::Absent { .. } | Precondition::Transfer { .. } => Ok(Reconciled::Unknown),
         }
@@ -96,8 +97,8 @@ impl Transfer<'_> {
 
     pub(super) fn copy_tree(
         &self,
-        from: &Target,
-        to: &Target,
+        lock: &Lock,
+        (from, to): (&Target, &Target),
         entries: &[TreeEntry],
         mode: u32,
     ) -> Result<(), ToolError> {
@@ -113,6 +114,7 @@ impl Transfer<'_> {
             .and_then(|copy| self.finish(&copy, entries, mode))
             .and_then(|()| {
                 let target = &self.target;
+                lock.mark(target.call)?;
                 target
                     .move_to(&to.folder, temporary, &to.name)
                     .map_err(|errno| match errno {
@@ -263,15 +265,15 @@ impl Transfer<'_> {
 
     fn reconcile_tree(
         &self,
-        from: &Target,
-        to: &Target,
+        lock: &Lock,
+        (from, to): (&Target, &Target),
         entries: &[TreeEntry],
         mode: u32,
     ) -> Result<Reconciled, ToolError> {
         let there = node_at(&to.folder, &to.name).is_ok();
         if node_at(&to.folder, &self.target.temporary).is_err() {
             if !there {
-                return Ok(Reconciled::NotDone);
+                return self.target.unless_created(lock);
             }
             let copy = Tree::named(self.files(), &to.folder, &to.name).ok();
             let is_copy = copy.is_some_and(|copy| copy.mode == mode && copy.is_like(entries));

@@ -1,10 +1,15 @@
 //! The advisory lock of one file: it keeps placet's own calls apart, other programs ignore it.
+//!
+//! It also tells which calls came as far as to create something of that name. What was created may
+//! be taken away by another program at once, and then nothing at its place says that it was there.
 
 use core::time::Duration;
 use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use placet_ledger::digest::{Purpose, digest};
+use placet_ledger::id::{CallId, RunId};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
 
@@ -18,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Held until it is dropped. The lock file stays, since removing it would let two holders in.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -44,7 +49,7 @@ impl Lock {
                 std::thread::sleep(PAUSE);
             }
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { _file: file }),
+                Ok(()) => return Ok(Self { file }),
                 Err(Errno::WOULDBLOCK | Errno::INTR) => {}
                 Err(errno) => return Err(failed(errno)),
             }
@@ -53,4 +58,36 @@ impl Lock {
             "another call is changing {real}: try again later"
         )))
     }
+
+    /// Notes durably that the call is about to create what the lock is for. Notes of other calls
+    /// stay, since those may still have to be reconciled.
+    pub(super) fn mark(&self, call: (RunId, CallId)) -> Result<(), ToolError> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::End(0))
+            .and_then(|_| file.write_all(note(call).as_bytes()))
+            .and_then(|()| file.sync_all())
+            .map_err(|error| ToolError::failed(format!("cannot note a change ahead: {error}")))
+    }
+
+    /// Whether that was noted.
+    pub(super) fn is_marked(&self, call: (RunId, CallId)) -> Result<bool, ToolError> {
+        let noted = || -> io::Result<Vec<u8>> {
+            let (mut file, mut notes) = (&self.file, Vec::new());
+            file.rewind()?;
+            file.read_to_end(&mut notes)?;
+            Ok(notes)
+        };
+        let notes = noted().map_err(|error| {
+            ToolError::failed(format!("cannot read what was noted of changes: {error}"))
+        })?;
+        let note = note(call);
+        Ok(notes
+            .windows(note.len())
+            .any(|found| found == note.as_bytes()))
+    }
+}
+
+/// A line of its own, also after one that was cut short.
+fn note((run, call): (RunId, CallId)) -> String {
+    format!("\n{run} {call}\n")
 }

@@ -46,6 +46,7 @@ pub(super) struct Job<'a> {
     files: &'a Files,
     path: &'a str,
     precondition: &'a Precondition,
+    call: (RunId, CallId),
     /// Names beside the target: of a file on its way in or out, and of a version that is kept.
     temporary: String,
     kept: String,
@@ -81,12 +82,13 @@ impl<'a> Job<'a> {
         let precondition = precondition
             .filter(|precondition| precondition.path() == path)
             .ok_or_else(|| ToolError::failed(format!("the call has no precondition for {path}")))?;
-        let run: String = run.to_string().chars().take(8).collect();
-        let name = |end: &str| format!("{TEMPORARY_PREFIX}{run}-{call}{part}{end}");
+        let short: String = run.to_string().chars().take(8).collect();
+        let name = |end: &str| format!("{TEMPORARY_PREFIX}{short}-{call}{part}{end}");
         Ok(Self {
             files,
             path,
             precondition,
+            call: (run, call),
             temporary: name(".tmp"),
             kept: name(".kept"),
             entry: name(".entry.tmp"),
@@ -95,16 +97,22 @@ impl<'a> Job<'a> {
 
     /// Puts `content` in place of what the preview was computed against.
     pub(super) fn put(&self, content: &str) -> Result<Text, ToolError> {
-        let _lock = self.lock()?;
+        let lock = self.lock()?;
         let target = self.target()?;
-        self.place(&target, content.as_bytes(), Likeness::New)
+        self.place(&lock, &target, content.as_bytes(), Likeness::New)
     }
 
     /// The same for any bytes, under locks that are held. A new file is like `new`.
-    fn place(&self, target: &Target, content: &[u8], new: Likeness<'_>) -> Result<Text, ToolError> {
+    fn place(
+        &self,
+        lock: &Lock,
+        target: &Target,
+        content: &[u8],
+        new: Likeness<'_>,
+    ) -> Result<Text, ToolError> {
         match self.precondition {
             Precondition::File { .. } => self.replace(target, content),
-            Precondition::Absent { .. } => self.create(target, content, new),
+            Precondition::Absent { .. } => self.create(lock, target, content, new),
             Precondition::Tree { .. } | Precondition::Transfer { .. } => {
                 Err(ToolError::failed("the call has no file to write"))
             }
@@ -297,6 +305,7 @@ impl<'a> Job<'a> {
 
     fn create(
         &self,
+        lock: &Lock,
         target: &Target,
         content: &[u8],
         new: Likeness<'_>,
@@ -305,6 +314,9 @@ impl<'a> Job<'a> {
             return Err(self.stale("there is something of that name by now"));
         }
         let own = self.beside(&target.folder, content, new)?;
+        if let Err(error) = lock.mark(self.call) {
+            return Err(self.give_up(target, error));
+        }
         match self.move_to(&target.folder, &self.temporary, &target.name) {
             Ok(()) => {}
             Err(Errno::EXIST) => {

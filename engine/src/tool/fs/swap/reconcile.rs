@@ -7,9 +7,10 @@ use placet_ledger::content::Text;
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::precondition::{NodeId, Precondition};
 
+use super::lock::Lock;
 use super::{Job, result};
 use crate::tool::{Reconciled, ToolError};
-use crate::workspace::{Folder, PathError, Target};
+use crate::workspace::{Exchanges, Folder, PathError, Target};
 
 /// What has a name after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl Job<'_> {
         &self,
         content: &str,
     ) -> Result<Reconciled, ToolError> {
-        let _lock = self.lock()?;
+        let lock = self.lock()?;
         let Ok(target) = self.target() else {
             return Ok(Reconciled::Unknown);
         };
@@ -50,12 +51,13 @@ impl Job<'_> {
             digest: digest(Purpose::File, content),
             bytes: Some(content),
         };
-        self.reconcile_file(&target, intended)
+        self.reconcile_file(&lock, &target, intended)
     }
 
     /// The same under locks that are held.
     pub(super) fn reconcile_file(
         &self,
+        lock: &Lock,
         target: &Target,
         content: Intended<'_>,
     ) -> Result<Reconciled, ToolError> {
@@ -87,7 +89,16 @@ impl Job<'_> {
                 })
             }
             (Found::Previewed { .. }, Found::Nothing) => Ok(Reconciled::NotDone),
-            (Found::Nothing, Found::Nothing) if creates => Ok(Reconciled::NotDone),
+            // What was created may be gone again by now.
+            (Found::Nothing, Found::Nothing) if creates => self.unless_created(lock),
+            // So may the first of two names that the file had for a moment.
+            (Found::Nothing | Found::Begun | Found::Other, Found::Intended { .. })
+                if creates
+                    && self.files.exchanges != Exchanges::Yes
+                    && lock.is_marked(self.call)? =>
+            {
+                Ok(Reconciled::Unknown)
+            }
             (Found::Nothing, Found::Begun) if creates => self.cleared(target),
             // While the previewed file is in place, the beginning beside can only be ours. Our
             // whole file is ours at any time, and where it is beside, it is not in place.
@@ -141,6 +152,15 @@ impl Job<'_> {
             ),
             _ => Ok(Reconciled::Unknown),
         }
+    }
+
+    /// Where neither the new thing nor its beginning is there.
+    pub(super) fn unless_created(&self, lock: &Lock) -> Result<Reconciled, ToolError> {
+        Ok(if lock.is_marked(self.call)? {
+            Reconciled::Unknown
+        } else {
+            Reconciled::NotDone
+        })
     }
 
     fn done(&self, digest: Digest, bytes: Option<u64>) -> Result<Reconciled, ToolError> {

@@ -191,7 +191,7 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// Both locks, in one order for every call.
+    /// Both locks, of the source and of the target, taken in one order for every call.
     pub(super) fn locks(&self) -> Result<(Lock, Lock), ToolError> {
         if self.source.path < self.target.path {
             let source = self.source.lock()?;

@@ -189,3 +189,37 @@ fn a_ledger_is_made_once() {
     let home = deep.0.path().join("some/where/home");
     SledStore::create(&home, ledger, &deep.head()).unwrap();
 }
+
+#[test]
+fn whatever_opens_a_home_closes_its_keys_to_others() {
+    type Way<'a> = (&'a dyn Fn(&Place), [(&'a str, u32); 3]);
+    let open = |place: &Place| drop(place.open());
+    let open_copy = |place: &Place| {
+        let scratch = tempfile::tempdir().unwrap();
+        let copy = SledStore::open_copy(&place.home(), &place.head(), scratch.path());
+        let (copy, finding) = copy.unwrap();
+        assert!(finding.is_none(), "{finding:?}");
+        assert!(block_on(check_log(&copy)).len() > 1);
+    };
+    let keys = ("keys", 0o600);
+    // What is only looked at stays as it is but for that.
+    let ways: [Way<'_>; 2] = [
+        (&open, [keys, ("ledger", 0o600), ("sled", 0o700)]),
+        (&open_copy, [keys, ("ledger", 0o755), ("sled", 0o755)]),
+    ];
+    for (way, modes) in ways {
+        let place = Place::new();
+        let (store, mut run) = place.create();
+        block_on(append_one(&store, &mut run));
+        drop(store);
+        for (name, _) in modes {
+            let open = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(place.home().join(name), open).unwrap();
+        }
+        way(&place);
+        for (name, mode) in modes {
+            let found = fs::metadata(place.home().join(name)).unwrap();
+            assert_eq!(found.permissions().mode() & 0o777, mode, "{name}");
+        }
+    }
+}

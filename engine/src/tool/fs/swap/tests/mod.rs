@@ -4,6 +4,7 @@ mod chain;
 mod changing;
 mod copy;
 mod crash;
+mod created;
 mod relocate;
 mod tree;
 mod writer;
