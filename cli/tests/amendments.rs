@@ -102,11 +102,13 @@ fn an_amended_call_is_another_one_that_waits_in_its_place() {
       hint: placet runs show RUN shows what stands in its place
     -- exit 5 --
     ");
-    insta::assert_snapshot!(world.show(&["runs", "approve", run, "c4", "c3"]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "approve", run, "c4", "c3"]), @"
     run <run1> completed
       last text
         | Done.
       amended      c2 write_file: c4 stands in its place
+      done         c3 rm: Remove old.log (8 bytes).
+      done         c4 write_file: Write notes.txt: 1 line added.
     -- stderr --
     -- exit 0 --
     ");
@@ -302,13 +304,15 @@ fn an_amended_call_that_clears_by_itself_is_driven_on_once_nothing_waits() {
     -- stderr --
     -- exit 0 --
     ");
-    insta::assert_snapshot!(world.show(&["runs", "resume", &run]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "resume", &run]), @"
     run <run1> completed
       last text
         | Done.
       amended      c2 write_file: c4 stands in its place
       amended      c3 rm: c5 stands in its place
     -- stderr --
+      done         c4 write_file: Write notes.txt: 1 line added.
+      done         c5 rm: Remove old.log (8 bytes).
     -- exit 0 --
     ");
 }

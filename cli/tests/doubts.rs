@@ -124,7 +124,7 @@ fn a_call_in_doubt_is_shown_with_what_settles_it() {
     -- stderr --
     -- exit 0 --
     ");
-    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @"
     run <run1> in_doubt
       in doubt     c2 write_file
     next: placet runs show <run1>
@@ -154,12 +154,13 @@ fn a_doubt_is_settled_as_done_and_the_run_goes_on() {
     ];
     insta::assert_snapshot!(world.show(&settle), @r"
     run <run1> completed
+      done         c1 write_file: Create a.txt: 1 line.
       last text
         | Done.
     -- stderr --
     -- exit 0 --
     ");
-    insta::assert_snapshot!(world.show(&settle), @r"
+    insta::assert_snapshot!(world.show(&settle), @"
     -- stderr --
     error: already answered: c2
       hint: placet runs show RUN tells who answered
@@ -184,6 +185,10 @@ fn a_doubt_is_settled_as_done_and_the_run_goes_on() {
 #[test]
 fn a_doubt_is_settled_as_not_done_and_left_to_somebody_else() {
     let world = cut_off(&[Left::Succeeded, Left::InDoubt]);
+      done         c1 write_file: Create a.txt: 1 line.
+      settled      c2 write_file: it took effect: it is there
+      done         c3 rm: Remove old.log (8 bytes).
+      done         c4 rm: Remove notes.txt (5 bytes).
     let run = &world.run()[..8];
     let request = json(&world, &["inbox"])["pending"][0]["request"].clone();
     let request = request.as_str().unwrap();
@@ -231,6 +236,13 @@ fn a_doubt_is_settled_as_not_done_and_left_to_somebody_else() {
         }
       ],
       "usage": {
+      "done": [
+        {
+          "by": "person",
+          "call": "c1",
+          "tool": "write_file"
+        }
+      ],
         "active_ms": 0,
         "cost_usd": "0",
         "iterations": 1,
@@ -240,11 +252,14 @@ fn a_doubt_is_settled_as_not_done_and_left_to_somebody_else() {
     -- stderr --
     -- exit 0 --
     "#);
-    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @"
     run <run1> completed
       last text
         | Done.
-      not_done     c2 write_file: I looked
+      done         c1 write_file: Create a.txt: 1 line.
+      done         c3 rm: Remove old.log (8 bytes).
+      done         c4 rm: Remove notes.txt (5 bytes).
+      not done     c2 write_file: I looked
     -- stderr --
     -- exit 0 --
     ");
@@ -286,10 +301,9 @@ fn a_cancelled_run_says_what_became_of_each_call() {
     // Where the workspace is gone, nobody can tell what became of a call that had started.
     std::fs::rename(world.path("ws"), world.path("elsewhere")).unwrap();
     let cancel = ["runs", "cancel", run, "--note", "enough"];
-    insta::assert_snapshot!(world.show(&cancel), @r"
+    insta::assert_snapshot!(world.show(&cancel), @"
     run <run1> cancelled
       interrupted  c2 write_file: as it was
-      completed    c1 write_file
       in doubt     c3 rm
       not started  c4 rm
     -- stderr --
@@ -304,3 +318,4 @@ fn a_cancelled_run_says_what_became_of_each_call() {
         ["completed", "interrupted", "not_started", "not_started"]
     );
 }
+      done         c1 write_file: Create a.txt: 1 line.

@@ -400,6 +400,7 @@ fn shows_what_was_declined_in_a_finished_run() {
     run <run1> completed
       last text
         | Done.
+      done         c2 write_file: Write notes.txt: 1 line added.
       denied       c3 rm: keep \u{202e}the (+1 lines, 4 bytes)
     -- stderr --
     -- exit 0 --

@@ -6,6 +6,7 @@ use placet_ledger::id::Name;
 use placet_ledger::view::{Card, Row};
 
 use super::card::{self, Look};
+use super::reason::{reason, word};
 use super::report;
 use super::text::{self, Letters};
 use super::timeline::{self, time};
@@ -95,7 +96,13 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
     for call in facts.unsuccessful.iter().chain(&facts.declined) {
         let name = call.tool.as_deref().or(call.named.as_deref());
         let name = name.map_or_else(|| String::from("(no name)"), text::marked);
-        line(out, call.why, &format!("{} {name}", call.call));
+        let reason = reason(call).map(|reason| format!(": {reason}"));
+        let reason = reason.unwrap_or_default();
+        line(
+            out,
+            word(call.why),
+            &format!("{} {name}{reason}", call.call),
+        );
         if let Some(detail) = &call.detail {
             text::block(out, detail, look.margin(Letters::Kept));
         }
