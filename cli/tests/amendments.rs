@@ -295,12 +295,13 @@ fn an_amended_call_that_clears_by_itself_is_driven_on_once_nothing_waits() {
     );
     world.stdin = br#"{"path": "old.log"}"#.to_vec();
     let last = ["runs", "amend", &run, "c3", "--args", "-", "--no-resume"];
-    insta::assert_snapshot!(world.show(&last), @r"
+    insta::assert_snapshot!(world.show(&last), @"
     run <run1> waiting
       last text
         | I add the eggs and drop the log.
       amended      c2 write_file: c4 stands in its place
       amended      c3 rm: c5 stands in its place
+    next: placet runs resume <run1>
     -- stderr --
     -- exit 0 --
     ");
@@ -310,9 +311,9 @@ fn an_amended_call_that_clears_by_itself_is_driven_on_once_nothing_waits() {
         | Done.
       amended      c2 write_file: c4 stands in its place
       amended      c3 rm: c5 stands in its place
-    -- stderr --
       done         c4 write_file: Write notes.txt: 1 line added.
       done         c5 rm: Remove old.log (8 bytes).
+    -- stderr --
     -- exit 0 --
     ");
 }
@@ -339,11 +340,12 @@ fn an_approval_is_taken_back_before_it_is_used() {
     error: no person approved it: tighten the policy instead
     -- exit 3 --
     ");
-    insta::assert_snapshot!(world.show(&revoke("c2")), @r"
+    insta::assert_snapshot!(world.show(&revoke("c2")), @"
     run <run1> waiting
       last text
         | I add the eggs and drop the log.
       revoked      c2 write_file: the wrong file
+    next: placet runs resume <run1>
     -- stderr --
     -- exit 0 --
     ");

@@ -283,10 +283,11 @@ fn a_message_enters_where_no_call_is_open() {
         0
     );
     assert_eq!(world.call(&["runs", "prompt", run, " "]).code, 64);
-    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "And hurry.", "--no-resume"]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "And hurry.", "--no-resume"]), @"
     run <run1> waiting
       last text
         | One question first.
+    next: placet runs resume <run1>
     -- stderr --
     -- exit 0 --
     ");

@@ -63,6 +63,8 @@ pub(crate) fn print(
     }
     if !report.pending.is_empty() {
         let _ignored = writeln!(out, "next: {} runs show {prefix}", look.program);
+    } else if report.outcome.is_none() {
+        let _ignored = writeln!(out, "next: {} runs resume {prefix}", look.program);
     }
     printer.data(&out)
 }
@@ -109,8 +111,6 @@ pub(super) fn amended(out: &mut String, calls: &[AmendedCall]) {
     }
 }
 
-/// A call that was not done, and why.
-fn not_done(out: &mut String, call: &UnsuccessfulCall) {
 /// A call that took effect, and what it changed or what was said of it.
 fn done(out: &mut String, call: &DoneCall) {
     let (word, took_effect) = match call.known {
@@ -125,6 +125,8 @@ fn done(out: &mut String, call: &DoneCall) {
     out.push('\n');
 }
 
+/// A call that was not done, and why.
+fn not_done(out: &mut String, call: &UnsuccessfulCall) {
     let name = call.tool.as_deref().or(call.named.as_deref());
     let name = name.map_or_else(|| String::from("(no name)"), text::marked);
     let _ignored = write!(out, "  {:<12} {} {name}", word(call.why), call.call);

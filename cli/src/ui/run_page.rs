@@ -50,6 +50,7 @@ pub(crate) fn page(
     }
     if let Some(facts) = &show.facts {
         next(&mut out, facts, cards, prefix, look);
+        resumed(&mut out, show, facts, prefix, look);
     }
     out
 }
@@ -163,6 +164,21 @@ pub(crate) fn budget(limits: &LimitsOut, left: &LimitsOut) -> String {
     } else {
         parts.join(", ")
     }
+}
+
+/// How a run goes on for which nobody has to answer.
+fn resumed(out: &mut String, show: &RunShow, facts: &ShownFacts, prefix: &str, look: &Look) {
+    let program = &look.program;
+    let _ignored = match show.state {
+        _ if facts.undriven => writeln!(
+            out,
+            "\nnobody drives it: {program} runs resume {prefix} goes on with it"
+        ),
+        Some("waiting") if facts.pending.is_empty() => {
+            writeln!(out, "\nnext: {program} runs resume {prefix}")
+        }
+        Some(_) | None => Ok(()),
+    };
 }
 
 /// What can be done now.

@@ -114,8 +114,8 @@ pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result
     if wiring.printer.json() {
         return wiring.printer.value(&report);
     }
-    // Only what waits is named once more, and only for that the whole log is read.
-    let prefix = if report.pending.is_empty() {
+    // Only what can go on is named once more, and only for that the whole log is read.
+    let prefix = if report.outcome.is_some() {
         report.run.clone()
     } else {
         prefix(wiring, open, run)?
