@@ -62,7 +62,7 @@ impl Reading {
         }
         Ok(Self {
             store: Arc::new(store),
-            scratch: scratch,
+            scratch,
         })
     }
 

@@ -29,8 +29,8 @@ fn an_amended_call_is_another_one_that_waits_in_its_place() {
       last text
         | I add the eggs and drop the log.
       amended      c2 write_file: c4 stands in its place
-      needs an answer c4 write_file
-      needs an answer c3 rm
+      waits        c4 write_file
+      waits        c3 rm
     next: placet runs show <run1>
     -- stderr --
     -- exit 2 --
@@ -284,7 +284,7 @@ fn an_amended_call_that_clears_by_itself_is_driven_on_once_nothing_waits() {
       last text
         | I add the eggs and drop the log.
       amended      c2 write_file: c4 stands in its place
-      needs an answer c3 rm
+      waits        c3 rm
     next: placet runs show <run1>
     -- stderr --
     -- exit 2 --

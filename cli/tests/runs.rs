@@ -587,8 +587,8 @@ fn says_what_to_type_after_a_run_has_parked() {
     run <run1> parked
       last text
         | I add the eggs and drop the log.
-      needs an answer c2 write_file
-      needs an answer c3 rm
+      waits        c2 write_file
+      waits        c3 rm
     next: placet --home '<dir>/a home' runs show <run1>
     -- stderr --
     -- exit 2 --

@@ -56,7 +56,7 @@ pub(crate) fn print(
         let asks = match call.kind {
             "in_doubt" => "in doubt",
             "question" => "asks you",
-            _ => "needs an answer",
+            _ => "waits",
         };
         let tool = text::marked(&call.tool);
         let _ignored = writeln!(out, "  {:<12} {} {tool}", asks, call.call);
