@@ -26,7 +26,7 @@ use crate::wiring::Wiring;
 pub(crate) struct Reading {
     store: Arc<SledStore>,
     /// Where the store is a copy, its folder.
-    _scratch: Option<Scratch>,
+    scratch: Option<Scratch>,
 }
 
 impl Drop for Reading {
@@ -62,13 +62,18 @@ impl Reading {
         }
         Ok(Self {
             store: Arc::new(store),
-            _scratch: scratch,
+            scratch,
         })
     }
 
     /// The store.
     pub(crate) fn store(&self) -> &dyn EventStore {
         &*self.store
+    }
+
+    /// Whether nobody else can hold the ledger meanwhile; of a copy that is not known.
+    pub(crate) fn holds(&self) -> bool {
+        self.scratch.is_none()
     }
 
     /// Every run of the log, folded.

@@ -29,8 +29,8 @@ fn an_amended_call_is_another_one_that_waits_in_its_place() {
       last text
         | I add the eggs and drop the log.
       amended      c2 write_file: c4 stands in its place
-      needs an answer c4 write_file
-      needs an answer c3 rm
+      waits        c4 write_file
+      waits        c3 rm
     next: placet runs show <run1>
     -- stderr --
     -- exit 2 --
@@ -100,11 +100,13 @@ fn an_amended_call_is_another_one_that_waits_in_its_place() {
       hint: placet runs show RUN shows what stands in its place
     -- exit 5 --
     ");
-    insta::assert_snapshot!(world.show(&["runs", "approve", run, "c4", "c3"]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "approve", run, "c4", "c3"]), @"
     run <run1> completed
       last text
         | Done.
       amended      c2 write_file: c4 stands in its place
+      done         c3 rm: Remove old.log (8 bytes).
+      done         c4 write_file: Write notes.txt: 1 line added.
     -- stderr --
     -- exit 0 --
     ");
@@ -280,7 +282,7 @@ fn an_amended_call_that_clears_by_itself_is_driven_on_once_nothing_waits() {
       last text
         | I add the eggs and drop the log.
       amended      c2 write_file: c4 stands in its place
-      needs an answer c3 rm
+      waits        c3 rm
     next: placet runs show <run1>
     -- stderr --
     -- exit 2 --
@@ -291,21 +293,24 @@ fn an_amended_call_that_clears_by_itself_is_driven_on_once_nothing_waits() {
     );
     world.stdin = br#"{"path": "old.log"}"#.to_vec();
     let last = ["runs", "amend", &run, "c3", "--args", "-", "--no-resume"];
-    insta::assert_snapshot!(world.show(&last), @r"
+    insta::assert_snapshot!(world.show(&last), @"
     run <run1> waiting
       last text
         | I add the eggs and drop the log.
       amended      c2 write_file: c4 stands in its place
       amended      c3 rm: c5 stands in its place
+    next: placet runs resume <run1>
     -- stderr --
     -- exit 0 --
     ");
-    insta::assert_snapshot!(world.show(&["runs", "resume", &run]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "resume", &run]), @"
     run <run1> completed
       last text
         | Done.
       amended      c2 write_file: c4 stands in its place
       amended      c3 rm: c5 stands in its place
+      done         c4 write_file: Write notes.txt: 1 line added.
+      done         c5 rm: Remove old.log (8 bytes).
     -- stderr --
     -- exit 0 --
     ");
@@ -333,11 +338,12 @@ fn an_approval_is_taken_back_before_it_is_used() {
     error: no person approved it: tighten the policy instead
     -- exit 3 --
     ");
-    insta::assert_snapshot!(world.show(&revoke("c2")), @r"
+    insta::assert_snapshot!(world.show(&revoke("c2")), @"
     run <run1> waiting
       last text
         | I add the eggs and drop the log.
       revoked      c2 write_file: the wrong file
+    next: placet runs resume <run1>
     -- stderr --
     -- exit 0 --
     ");

@@ -208,6 +208,17 @@ fn man_pages_are_written() {
             let heading = format!("\n.SH {section}\n");
             assert_eq!(page.matches(&heading).count(), 1, "{name} {section}");
         }
+        let verb = name.trim_end_matches(".1").replace('-', " ");
+        let help: Vec<&str> = verb.split(' ').skip(1).chain(["--help"]).collect();
+        let help = world.call(&help).stdout;
+        let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
+        let plain = page.replace("\\-", "-");
+        let synopsis = format!("\n.SH SYNOPSIS\n{}\n.ie ", usage.unwrap());
+        assert!(plain.contains(&synopsis), "{name}: {synopsis}");
+        for (end, _) in plain.match_indices("(1)") {
+            let word = plain[..end].rsplit([' ', '\n']).next().unwrap();
+            assert!(names.contains(&format!("{word}.1")), "{name}: {word}");
+        }
     }
     let there: Vec<_> = std::fs::read_dir(&folder).unwrap().collect();
     assert_eq!(there.len(), count, "nothing else is left behind");

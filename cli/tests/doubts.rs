@@ -112,6 +112,34 @@ fn json(world: &World, args: &[&str]) -> serde_json::Value {
 }
 
 #[test]
+fn a_run_whose_driver_vanished_says_so_and_how_it_goes_on() {
+    let world = cut_off(&[Left::Succeeded]);
+    let run = &world.run()[..8];
+    insta::assert_snapshot!(world.show(&["runs", "list"]), @"
+    RUN     STATE                WAITS  STARTED               AGENT    PROMPT
+    <run1>  running, not driven         <time>  default  Tidy up.
+    -- stderr --
+    a run that is not driven goes on with: placet runs resume RUN
+    -- exit 0 --
+    ");
+    let shown = world.show(&["runs", "show", run]);
+    let last = shown.lines().rev().nth(2).unwrap();
+    insta::assert_snapshot!(last, @"nobody drives it: placet runs resume <run1> goes on with it");
+    assert_eq!(json(&world, &["runs", "show", run])["undriven"], true);
+    let listed = json(&world, &["runs", "list"]);
+    assert_eq!(listed["runs"][0]["undriven"], true);
+    // One that was left in order has no driver to miss.
+    let mut world = World::with_script(FOUR);
+    world.start("Tidy up.");
+    let run = &world.run()[..8];
+    world.call(&["runs", "approve", run, "--no-resume"]);
+    let shown = world.show(&["runs", "show", run]);
+    let last = shown.lines().rev().nth(2).unwrap();
+    insta::assert_snapshot!(last, @"next: placet runs resume <run1>");
+    assert!(json(&world, &["runs", "show", run])["undriven"].is_null());
+}
+
+#[test]
 fn a_call_in_doubt_is_shown_with_what_settles_it() {
     let world = cut_off(&[Left::Succeeded, Left::InDoubt]);
     let run = &world.run()[..8];
@@ -148,8 +176,9 @@ fn a_call_in_doubt_is_shown_with_what_settles_it() {
     -- stderr --
     -- exit 0 --
     ");
-    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @"
     run <run1> in_doubt
+      done         c1 write_file: Create a.txt: 1 line.
       in doubt     c2 write_file
     next: placet runs show <run1>
     -- stderr --
@@ -224,10 +253,14 @@ fn a_doubt_is_settled_as_done_and_the_run_goes_on() {
         "--note",
         "it is there",
     ];
-    insta::assert_snapshot!(world.show(&settle), @r"
+    insta::assert_snapshot!(world.show(&settle), @"
     run <run1> completed
       last text
         | Done.
+      done         c1 write_file: Create a.txt: 1 line.
+      settled      c2 write_file: it took effect: it is there
+      done         c3 rm: Remove old.log (8 bytes).
+      done         c4 rm: Remove notes.txt (5 bytes).
     -- stderr --
     -- exit 0 --
     ");
@@ -275,6 +308,13 @@ fn a_doubt_is_settled_as_not_done_and_left_to_somebody_else() {
     insta::assert_snapshot!(settled, @r#"
     {
       "declined": [],
+      "done": [
+        {
+          "by": "person",
+          "call": "c1",
+          "tool": "write_file"
+        }
+      ],
       "pending": [],
       "run": "<run1>",
       "state": "running",
@@ -312,11 +352,14 @@ fn a_doubt_is_settled_as_not_done_and_left_to_somebody_else() {
     -- stderr --
     -- exit 0 --
     "#);
-    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "resume", run]), @"
     run <run1> completed
       last text
         | Done.
-      not_done     c2 write_file: I looked
+      done         c1 write_file: Create a.txt: 1 line.
+      done         c3 rm: Remove old.log (8 bytes).
+      done         c4 rm: Remove notes.txt (5 bytes).
+      not done     c2 write_file: I looked
     -- stderr --
     -- exit 0 --
     ");
@@ -358,10 +401,10 @@ fn a_cancelled_run_says_what_became_of_each_call() {
     // Where the workspace is gone, nobody can tell what became of a call that had started.
     std::fs::rename(world.path("ws"), world.path("elsewhere")).unwrap();
     let cancel = ["runs", "cancel", run, "--note", "enough"];
-    insta::assert_snapshot!(world.show(&cancel), @r"
+    insta::assert_snapshot!(world.show(&cancel), @"
     run <run1> cancelled
+      done         c1 write_file: Create a.txt: 1 line.
       interrupted  c2 write_file: as it was
-      completed    c1 write_file
       in doubt     c3 rm
       not started  c4 rm
     -- stderr --

@@ -153,6 +153,34 @@ fn a_part_of_an_input_is_never_taken_for_all_of_it() {
 }
 
 #[test]
+fn it_is_said_where_nobody_is_asked_and_not_all_runs_unasked() {
+    let world = World::with_script("[[turn]]\ntext = 'Done.'");
+    let run = [
+        "run",
+        "--model",
+        "script:tidy.toml",
+        "--workspace",
+        "ws",
+        "Go.",
+    ];
+    let never = ["--attend", "never"];
+    for (policy, options, told) in [
+        ("false", &[][..], true),
+        ("read-only", &[], true),
+        ("low-risk", &[], true),
+        ("low-risk", &never, true),
+        ("high-risk", &[], false),
+        ("true", &never, false),
+        ("read-only", &["--park"], false),
+    ] {
+        let policy = ["--approval-policy", policy];
+        let output = world.call(&[&run[..], &policy, options].concat());
+        let said = output.stderr.contains("nobody is asked: ");
+        assert_eq!((output.code, said), (0, told), "{policy:?} {options:?}");
+    }
+}
+
+#[test]
 fn a_number_that_no_record_can_hold_is_named() {
     let world = World::new();
     for option in [

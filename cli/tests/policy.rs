@@ -51,7 +51,7 @@ fn each_layer_says_something_or_leaves_it_to_the_next() {
     -- exit 0 --
     ");
     let listed = [&explain[..], &["--auto-approve-tools", "rm"]].concat();
-    insta::assert_snapshot!(world.show(&listed), @r"
+    insta::assert_snapshot!(world.show(&listed), @"
     rm: approve (high-risk), by list entry rm
        offered          -
        denied-before    -
@@ -60,7 +60,7 @@ fn each_layer_says_something_or_leaves_it_to_the_next() {
        plain-read-only  -
        policy           -
     >  list             approve (high-risk), by list entry rm
-       person           ask a person (high-risk), by policy:false
+       person           not reached
     -- stderr --
     -- exit 0 --
     ");
@@ -312,16 +312,16 @@ fn a_run_answers_by_its_live_policy_tools_workspace_and_denials() {
         of("write_file", r#"{"path": "notes.txt", "content": "tea\n"}"#).0,
         "policy"
     );
-    insta::assert_snapshot!(world.show(&["policy", "explain", "--run", run, "write_file", write]), @r"
+    insta::assert_snapshot!(world.show(&["policy", "explain", "--run", run, "write_file", write]), @"
     write_file: decline, repeat of c2
        offered          -
     >  denied-before    decline, repeat of c2
-       question         -
-       always-asks      -
-       plain-read-only  -
-       policy           approve (high-risk), by policy:high-risk
-       list             -
-       person           ask a person (high-risk), by policy:high-risk
+       question         not reached
+       always-asks      not reached
+       plain-read-only  not reached
+       policy           not reached
+       list             not reached
+       person           not reached
     -- stderr --
     -- exit 0 --
     ");

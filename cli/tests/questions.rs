@@ -203,10 +203,11 @@ fn replies_and_answers_to_one_reply_of_the_model_come_one_by_one() {
       hint: placet runs show RUN tells who answered
     -- exit 5 --
     ");
-    insta::assert_snapshot!(world.show(&["runs", "approve", run]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "approve", run]), @"
     run <run1> completed
       last text
         | Thank you.
+      done         c3 write_file: Create a.txt: 1 line.
     -- stderr --
     -- exit 0 --
     ");
@@ -282,10 +283,11 @@ fn a_message_enters_where_no_call_is_open() {
         0
     );
     assert_eq!(world.call(&["runs", "prompt", run, " "]).code, 64);
-    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "And hurry.", "--no-resume"]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "And hurry.", "--no-resume"]), @"
     run <run1> waiting
       last text
         | One question first.
+    next: placet runs resume <run1>
     -- stderr --
     -- exit 0 --
     ");

@@ -398,6 +398,7 @@ fn shows_what_was_declined_in_a_finished_run() {
     run <run1> completed
       last text
         | Done.
+      done         c2 write_file: Write notes.txt: 1 line added.
       denied       c3 rm: keep \u{202e}the (+1 lines, 4 bytes)
     -- stderr --
     -- exit 0 --
@@ -580,8 +581,8 @@ fn says_what_to_type_after_a_run_has_parked() {
     run <run1> parked
       last text
         | I add the eggs and drop the log.
-      needs an answer c2 write_file
-      needs an answer c3 rm
+      waits        c2 write_file
+      waits        c3 rm
     next: placet --home '<dir>/a home' runs show <run1>
     -- stderr --
     -- exit 2 --

@@ -87,6 +87,12 @@ fn name(verb: &Command) -> &str {
     verb.get_bin_name().unwrap_or_else(|| verb.get_name())
 }
 
+/// How a verb is typed, as help says it.
+pub(super) fn usage(verb: &Command) -> String {
+    let usage = verb.clone().render_usage().to_string();
+    usage.trim_start_matches("Usage: ").to_owned()
+}
+
 fn page(out: &mut String, verb: &Command) {
     let words = Words::of(verb);
     let _ignored = writeln!(out, "{}.", words.about);
@@ -96,9 +102,7 @@ fn page(out: &mut String, verb: &Command) {
     if verb.has_subcommands() {
         return;
     }
-    let usage = verb.clone().render_usage().to_string();
-    let usage = usage.trim_start_matches("Usage: ");
-    let _ignored = writeln!(out, "\n```text\n{usage}\n```");
+    let _ignored = writeln!(out, "\n```text\n{}\n```", usage(verb));
     let options = verb.get_arguments().filter(|arg| !arg.is_positional());
     let own: Vec<_> = verb
         .get_positionals()

@@ -8,7 +8,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use serde::Serialize;
 
-use super::docs::{Words, verbs};
+use super::docs::{Words, usage, verbs};
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::ui::{Printer, WIDTH_DEFAULT, text};
@@ -88,7 +88,8 @@ fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 /// Every page under the name of its file: the program first, then nouns and verbs as help lists
 /// them.
 fn pages() -> Result<Vec<(String, Vec<u8>)>, CommandError> {
-    let mut tree = super::tree(WIDTH_DEFAULT);
+    // No page is written for it, so none may refer to one.
+    let mut tree = super::tree(WIDTH_DEFAULT).disable_help_subcommand(true);
     tree.build();
     let mut pages = Vec::new();
     add(&tree, &mut pages)?;
@@ -109,7 +110,20 @@ fn page(verb: &Command) -> Result<(String, Vec<u8>), CommandError> {
         .source(format!("placet {}", env!("CARGO_PKG_VERSION")))
         .manual("placet");
     let mut page = Vec::new();
-    man.render(&mut page)?;
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    let mut synopsis = Roff::new();
+    synopsis.control("SH", ["SYNOPSIS"]);
+    synopsis.text([roman(usage(verb))]);
+    synopsis.to_writer(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if verb.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    if verb.get_version().is_some() {
+        man.render_version_section(&mut page)?;
+    }
     let mut rest = Roff::new();
     if let Some(example) = words.example {
         rest.control("SH", ["EXAMPLES"]);

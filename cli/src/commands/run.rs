@@ -155,7 +155,7 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
     limits.iterations = limits.iterations.or(Some(ITERATIONS_DEFAULT));
     let attendance = attendance(args.park, args.attend, wiring.attended());
     let nobody = attendance == Attendance::Nobody;
-    if args.attend == Attend::Auto && nobody && gated.policy == ApprovalPolicy::False {
+    if nobody && gated.policy < ApprovalPolicy::HighRisk {
         wiring
             .printer
             .note("nobody is asked: calls that need an approval are declined (--park waits)");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use placet_ledger::id::Name;
 use placet_ledger::policy::ApprovalPolicy;
 
@@ -81,7 +81,12 @@ impl GateArgs {
 
 /// A policy by its word.
 pub(crate) fn policy() -> impl TypedValueParser<Value = ApprovalPolicy> {
-    PossibleValuesParser::new(ApprovalPolicy::WORDS).try_map(|word| word.parse::<ApprovalPolicy>())
+    let words = ApprovalPolicy::WORDS.map(|word| match word {
+        "false" => PossibleValue::new(word).help("No gated call runs unasked"),
+        "true" => PossibleValue::new(word).help("The same as high-risk"),
+        word => PossibleValue::new(word),
+    });
+    PossibleValuesParser::new(words).try_map(|word| word.parse::<ApprovalPolicy>())
 }
 
 fn agent(named: Option<&str>, wiring: &Wiring<'_>) -> Result<(Name, Agent), CommandError> {

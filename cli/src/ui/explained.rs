@@ -16,15 +16,22 @@ pub(crate) fn page(explained: &Explained, look: &Look) -> String {
     let mut out = look.title(&format!("{tool}: {}", says(&explained.verdict)));
     out.push('\n');
     let decides = explained.decided_by();
+    let mut reached = true;
     let rows: Vec<_> = explained
         .layers
         .iter()
         .map(|(layer, verdict)| {
             let decides = decides.is_some_and(|one| one.name == layer.name);
+            let says = match verdict {
+                _ if !reached => String::from("not reached"),
+                Some(verdict) => says(verdict),
+                None => String::from("-"),
+            };
+            reached = reached && !decides;
             vec![
                 String::from(if decides { ">" } else { " " }),
                 layer.name.to_owned(),
-                verdict.as_ref().map_or_else(|| String::from("-"), says),
+                says,
             ]
         })
         .collect();

@@ -5,6 +5,7 @@ pub(crate) mod csv;
 pub(crate) mod dialog;
 pub(crate) mod explained;
 pub(crate) mod progress;
+mod reason;
 pub(crate) mod report;
 pub(crate) mod run_page;
 pub(crate) mod stream;

@@ -4,9 +4,11 @@ use std::fmt::Write;
 
 use super::Printer;
 use super::card::Look;
+use super::reason::{reason, word};
 use super::run_page::words;
 use super::text;
 use crate::error::CommandError;
+use crate::wire::done::{DoneCall, Known};
 use crate::wire::run::{AmendedCall, LeftCall, PolicyChange, RunReport, UnsuccessfulCall};
 
 /// Columns of a reason: the whole of it stands in `audit show`.
@@ -32,13 +34,19 @@ pub(crate) fn print(
         let _ignored = writeln!(out, "  ended on     {cap}");
     }
     amended(&mut out, &report.amended);
+    for call in &report.done {
+        done(&mut out, call);
+    }
     for call in report.unsuccessful.iter().chain(&report.declined) {
         not_done(&mut out, call);
     }
-    // An interruption is told above by its cause, with what the tool said.
+    // An interruption is told above, by its cause and with what the tool said, and so is what was
+    // done.
     let above = |left: &&LeftCall| {
         let mut told = report.unsuccessful.iter();
+        let mut done = report.done.iter();
         left.state == "interrupted" && told.any(|call| call.call == left.call)
+            || done.any(|call| call.call == left.call)
     };
     for call in report.left.iter().filter(|left| !above(left)) {
         let tool = call.tool.as_deref().map(text::marked).unwrap_or_default();
@@ -49,13 +57,15 @@ pub(crate) fn print(
         let asks = match call.kind {
             "in_doubt" => "in doubt",
             "question" => "asks you",
-            _ => "needs an answer",
+            _ => "waits",
         };
         let tool = text::marked(&call.tool);
         let _ignored = writeln!(out, "  {:<12} {} {tool}", asks, call.call);
     }
     if !report.pending.is_empty() {
         let _ignored = writeln!(out, "next: {} runs show {prefix}", look.program);
+    } else if report.outcome.is_none() {
+        let _ignored = writeln!(out, "next: {} runs resume {prefix}", look.program);
     }
     printer.data(&out)
 }
@@ -102,11 +112,28 @@ pub(super) fn amended(out: &mut String, calls: &[AmendedCall]) {
     }
 }
 
+/// A call that took effect, and what it changed or what was said of it.
+fn done(out: &mut String, call: &DoneCall) {
+    let (word, took_effect) = match call.known {
+        Known::Executed => ("done", ""),
+        Known::Settled => ("settled", ": it took effect"),
+    };
+    let tool = text::marked(&call.tool);
+    let _ignored = write!(out, "  {word:<12} {} {tool}{took_effect}", call.call);
+    if let Some(message) = &call.message {
+        let _ignored = write!(out, ": {}", text::excerpt(message, DETAIL_COLUMNS));
+    }
+    out.push('\n');
+}
+
 /// A call that was not done, and why.
 fn not_done(out: &mut String, call: &UnsuccessfulCall) {
     let name = call.tool.as_deref().or(call.named.as_deref());
     let name = name.map_or_else(|| String::from("(no name)"), text::marked);
-    let _ignored = write!(out, "  {:<12} {} {name}", call.why, call.call);
+    let _ignored = write!(out, "  {:<12} {} {name}", word(call.why), call.call);
+    if let Some(reason) = reason(call) {
+        let _ignored = write!(out, ": {reason}");
+    }
     if let Some(detail) = &call.detail {
         let _ignored = write!(out, ": {}", text::excerpt(detail, DETAIL_COLUMNS));
     }

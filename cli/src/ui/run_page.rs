@@ -6,6 +6,7 @@ use placet_ledger::id::Name;
 use placet_ledger::view::{Card, Row};
 
 use super::card::{self, Look};
+use super::reason::{reason, word};
 use super::report;
 use super::text::{self, Letters};
 use super::timeline::{self, time};
@@ -49,6 +50,7 @@ pub(crate) fn page(
     }
     if let Some(facts) = &show.facts {
         next(&mut out, facts, cards, prefix, look);
+        resumed(&mut out, show, facts, prefix, look);
     }
     out
 }
@@ -95,7 +97,13 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
     for call in facts.unsuccessful.iter().chain(&facts.declined) {
         let name = call.tool.as_deref().or(call.named.as_deref());
         let name = name.map_or_else(|| String::from("(no name)"), text::marked);
-        line(out, call.why, &format!("{} {name}", call.call));
+        let reason = reason(call).map(|reason| format!(": {reason}"));
+        let reason = reason.unwrap_or_default();
+        line(
+            out,
+            word(call.why),
+            &format!("{} {name}{reason}", call.call),
+        );
         if let Some(detail) = &call.detail {
             text::block(out, detail, look.margin(Letters::Kept));
         }
@@ -156,6 +164,21 @@ pub(crate) fn budget(limits: &LimitsOut, left: &LimitsOut) -> String {
     } else {
         parts.join(", ")
     }
+}
+
+/// How a run goes on for which nobody has to answer.
+fn resumed(out: &mut String, show: &RunShow, facts: &ShownFacts, prefix: &str, look: &Look) {
+    let program = &look.program;
+    let _ignored = match show.state {
+        _ if facts.undriven => writeln!(
+            out,
+            "\nnobody drives it: {program} runs resume {prefix} goes on with it"
+        ),
+        Some("waiting") if facts.pending.is_empty() => {
+            writeln!(out, "\nnext: {program} runs resume {prefix}")
+        }
+        Some(_) | None => Ok(()),
+    };
 }
 
 /// What can be done now.

@@ -10,7 +10,9 @@ use placet_ledger::event::{Outcome, RefusalKind, Settlement};
 use placet_ledger::id::RunId;
 use placet_ledger::policy::ApprovalPolicy;
 use placet_ledger::run::{Call, Close, Phase, RunState, Status, Turn};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+
+use super::done::{DoneCall, done};
 
 /// A run as these verbs leave it.
 #[derive(Debug, Serialize)]
@@ -36,6 +38,9 @@ pub(crate) struct RunReport {
     /// The calls to which a person gave other arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) amended: Vec<AmendedCall>,
+    /// The calls that took effect and changed something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) done: Vec<DoneCall>,
     /// The calls that were refused or turned down.
     pub(crate) declined: Vec<UnsuccessfulCall>,
     /// Of a cancelled run, what became of each call of its last reply that was not declined.
@@ -111,10 +116,56 @@ pub(crate) struct UnsuccessfulCall {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) named: Option<String>,
     /// Why, in a word.
-    pub(crate) why: &'static str,
+    pub(crate) why: Why,
+    /// The denied call that it repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) of: Option<String>,
     /// Why, in a sentence: the approver's note, or what the tool said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) detail: Option<String>,
+}
+
+/// Why a call did not do what was wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It ran and did not succeed.
+    Failed,
+    /// Its target was no longer what the preview showed.
+    Stale,
+    /// It was stopped.
+    Interrupted,
+    /// It was in doubt, and then settled: it had not taken effect.
+    NotDone,
+    /// A person said no.
+    Denied,
+    /// It was not answered or not started in time.
+    Expired,
+    /// A person took the approval back.
+    Revoked,
+    /// It was not even asked about.
+    Refused(RefusalKind),
+}
+
+impl Why {
+    /// The identifier.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Stale => "stale",
+            Self::Interrupted => "interrupted",
+            Self::NotDone => "not_done",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+            Self::Refused(kind) => refusal_word(kind),
+        }
+    }
+}
+
+impl Serialize for Why {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
 }
 
 /// What one tool did in a run.
@@ -174,24 +225,24 @@ pub(crate) const fn refusal_word(kind: RefusalKind) -> &'static str {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Succeeded,
-    Unsuccessful(&'static str),
-    Declined(&'static str),
+    Unsuccessful(Why),
+    Declined(Why),
 }
 
 const fn end(phase: Phase) -> Option<End> {
     match phase {
         Phase::Closed(close) => Some(match close {
             Close::Succeeded | Close::Answered | Close::Settled(Settlement::Done) => End::Succeeded,
-            Close::Failed => End::Unsuccessful("failed"),
-            Close::Stale => End::Unsuccessful("stale"),
-            Close::Interrupted => End::Unsuccessful("interrupted"),
-            Close::Denied => End::Declined("denied"),
-            Close::Expired => End::Declined("expired"),
-            Close::Revoked => End::Declined("revoked"),
-            Close::Settled(Settlement::NotDone) => End::Unsuccessful("not_done"),
+            Close::Failed => End::Unsuccessful(Why::Failed),
+            Close::Stale => End::Unsuccessful(Why::Stale),
+            Close::Interrupted => End::Unsuccessful(Why::Interrupted),
+            Close::Denied => End::Declined(Why::Denied),
+            Close::Expired => End::Declined(Why::Expired),
+            Close::Revoked => End::Declined(Why::Revoked),
+            Close::Settled(Settlement::NotDone) => End::Unsuccessful(Why::NotDone),
             // What stands in its place tells how it went.
             Close::Superseded => return None,
-            Close::Refused(kind) => End::Declined(refusal_word(kind)),
+            Close::Refused(kind) => End::Declined(Why::Refused(kind)),
         }),
         Phase::Named
         | Phase::Proposed
@@ -226,6 +277,7 @@ impl RunReport {
             cap: cap(state),
             pending: pending_calls(state),
             amended: amended(state),
+            done: done(state, contents),
             declined,
             left: left(state),
             unsuccessful,
@@ -330,12 +382,7 @@ fn asked(call: &Call) -> Option<Digest> {
     }
 }
 
-fn named(
-    state: &RunState,
-    contents: &Contents,
-    call: &Call,
-    why: &'static str,
-) -> UnsuccessfulCall {
+fn named(state: &RunState, contents: &Contents, call: &Call, why: Why) -> UnsuccessfulCall {
     let tool = call.tool().map(ToString::to_string);
     let reply = state
         .replies()
@@ -351,6 +398,7 @@ fn named(
         tool,
         named: named.filter(|name| !name.is_empty()),
         why,
+        of: call.repeats().map(|of| of.to_string()),
         detail: said
             .and_then(|blob| contents.text(&blob.commitment))
             .map(str::to_owned),

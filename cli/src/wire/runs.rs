@@ -5,7 +5,7 @@ use placet_ledger::content::Contents;
 use placet_ledger::event::Outcome;
 use placet_ledger::id::{CallId, EventId, Name, Position, RunId, Version};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
-use placet_ledger::run::{Phase, RunState};
+use placet_ledger::run::{Phase, RunState, Status};
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Quarantine, Row, RunEntry};
 use serde::Serialize;
@@ -56,6 +56,9 @@ pub(crate) struct RunFacts {
     /// Whether something that is pending was not answered in time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) expired: bool,
+    /// Whether its driver vanished: it was taken up, and nobody drives it any more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) undriven: bool,
 }
 
 /// Why a run does not fold.
@@ -86,8 +89,8 @@ impl From<&Quarantine> for QuarantineOut {
 }
 
 impl RunItem {
-    /// A run in the list at a time.
-    pub(crate) fn of(entry: &RunEntry, now: Timestamp) -> Self {
+    /// A run in the list at a time; `held` is whether nobody else can drive it meanwhile.
+    pub(crate) fn of(entry: &RunEntry, now: Timestamp, held: bool) -> Self {
         let state = entry.state();
         Self {
             run: entry.run(),
@@ -101,6 +104,7 @@ impl RunItem {
                 updated_at: state.head().at,
                 pending: waiting(state),
                 expired: is_expired(state, now),
+                undriven: held && is_running(state),
             }),
             quarantine: entry.quarantine().map(QuarantineOut::from),
         }
@@ -121,6 +125,11 @@ fn waiting(state: &RunState) -> usize {
 fn is_expired(state: &RunState, now: Timestamp) -> bool {
     let open = state.outcome().is_none();
     open && state.expires_at().is_some_and(|at| now >= at)
+}
+
+/// Whether its last segment has no end.
+fn is_running(state: &RunState) -> bool {
+    state.status() == Status::Running
 }
 
 /// What `runs show` says.
@@ -188,6 +197,9 @@ pub(crate) struct ShownFacts {
     /// Whether something that is pending was not answered in time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) expired: bool,
+    /// Whether its driver vanished: it was taken up, and nobody drives it any more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) undriven: bool,
     /// The cards.
     pub(crate) pending: Vec<CardOut>,
     /// The calls to which a person gave other arguments.
@@ -271,12 +283,13 @@ impl EventRow {
 }
 
 impl ShownFacts {
-    /// What is known of a run at a time; `pending` are its cards.
+    /// What is known of a run at a time; `pending` are its cards, `held` is whether nobody else can
+    /// drive it meanwhile.
     pub(crate) fn of(
         state: &RunState,
         contents: &Contents,
         pending: Vec<CardOut>,
-        now: Timestamp,
+        (now, held): (Timestamp, bool),
     ) -> Self {
         let report = RunReport::of(state, contents);
         let read = |role: &str| {
@@ -306,6 +319,7 @@ impl ShownFacts {
             cap: report.cap,
             set: state.set_code(),
             expired: is_expired(state, now),
+            undriven: held && is_running(state),
             pending,
             amended: report.amended,
             declined: report.declined,

@@ -256,7 +256,7 @@ fn a_run_is_parked_and_walked_again_from_the_inbox() {
     assert!(window.is_restored());
     assert_eq!(window.read("ws/notes.txt"), "milk\n");
     let told = window.history();
-    assert!(told.contains("needs an answer c2 write_file"), "{told}");
+    assert!(told.contains("waits        c2 write_file"), "{told}");
     // The same home, now through the inbox.
     let again = window.again(&["inbox"]);
     again.shows("card 1 of 2");

@@ -5,17 +5,13 @@ use super::{Workspace, join};
 impl Workspace {
     /// Where `path` leads, if a link is on the way to it; a link that leads to nothing yet counts.
     pub(crate) fn leads_to(&self, path: &str) -> Option<String> {
-        match self.root.canonicalize(path) {
-            Ok(real) => {
-                let real = real.to_str()?.to_owned();
-                (real != path).then_some(real)
-            }
-            Err(_) => {
-                let link = self.root.read_link(path).ok()?;
-                let (above, _) = path.rsplit_once('/').unwrap_or(("", path));
-                lexical(&join(above, link.to_str()?))
-            }
+        if let Ok(real) = self.root.canonicalize(path) {
+            let real = real.to_str()?.to_owned();
+            return (real != path).then_some(real);
         }
+        let link = self.root.read_link(path).ok()?;
+        let (above, _) = path.rsplit_once('/').unwrap_or(("", path));
+        lexical(&join(above, link.to_str()?))
     }
 
     /// Whether something has this path.

@@ -121,6 +121,8 @@ pub struct Grant {
     pub version: Version,
     /// The record's own digest.
     pub record: Digest,
+    /// Who allowed it.
+    pub by: By,
     /// Until when it must be started; a person's grant alone ends.
     pub expires_at: Option<Timestamp>,
 }
@@ -163,6 +165,7 @@ pub struct Call {
     pub(super) named: CallId,
     pub(super) supersedes: Option<CallId>,
     pub(super) superseded_by: Option<CallId>,
+    pub(super) repeats: Option<CallId>,
     pub(super) tool: Option<Name>,
     pub(super) received: Option<Blob>,
     pub(super) phase: Phase,
@@ -192,6 +195,7 @@ impl Call {
             named: id,
             supersedes: None,
             superseded_by: None,
+            repeats: None,
             tool,
             received,
             phase: Phase::Named,
@@ -227,6 +231,11 @@ impl Call {
     /// The call that took its place.
     pub fn superseded_by(&self) -> Option<CallId> {
         self.superseded_by
+    }
+
+    /// The denied call that it was refused for repeating.
+    pub fn repeats(&self) -> Option<CallId> {
+        self.repeats
     }
 
     /// The tool, where the name is one of this run's.

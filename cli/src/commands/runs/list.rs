@@ -97,7 +97,11 @@ pub(crate) fn run(args: &ListArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
             hidden = hidden.saturating_add(1);
         }
     }
-    let items: Vec<_> = shown.iter().map(|entry| RunItem::of(entry, now)).collect();
+    let held = reading.holds();
+    let items = shown.iter().map(|entry| RunItem::of(entry, now, held));
+    let items: Vec<_> = items.collect();
+    let left = |item: &RunItem| item.facts.as_ref().is_some_and(|facts| facts.undriven);
+    let left = items.iter().any(left);
     if wiring.printer.json() {
         wiring.printer.value(&RunList { runs: items })?;
     } else if !items.is_empty() {
@@ -108,6 +112,12 @@ pub(crate) fn run(args: &ListArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
         }
         let header = ["RUN", "STATE", "WAITS", "STARTED", "AGENT", "PROMPT"];
         wiring.printer.data(&table::table(&header, &rows))?;
+    }
+    if left {
+        let program = reading::look(wiring).program;
+        wiring.printer.note(&format!(
+            "a run that is not driven goes on with: {program} runs resume RUN"
+        ));
     }
     if hidden > 0 {
         let are = if hidden == 1 { "run is" } else { "runs are" };
@@ -138,6 +148,9 @@ fn row(item: &RunItem, prefix: String, prompt: Option<String>) -> Vec<String> {
     let mut state = item.outcome.or(item.state).unwrap_or_default().to_owned();
     if facts.expired {
         state.push_str(", expired");
+    }
+    if facts.undriven {
+        state.push_str(", not driven");
     }
     vec![
         prefix,

@@ -117,8 +117,8 @@ pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result
     // What was read a moment ago is not repeated.
     let text = report.text.take();
     report.text = text.filter(|text| !wiring.printer.stands_above(run, text));
-    // Only what waits is named once more, and only for that the whole log is read.
-    let prefix = if report.pending.is_empty() {
+    // Only what can go on is named once more, and only for that the whole log is read.
+    let prefix = if report.outcome.is_some() {
         report.run.clone()
     } else {
         prefix(wiring, open, run)?

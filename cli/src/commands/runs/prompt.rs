@@ -13,7 +13,9 @@ use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::wiring::Wiring;
 
-/// Add a message to a run in which no call is open, then drive it on
+/// Add a message to a run that has not ended and has no open call
+///
+/// Then the run is driven on.
 ///
 /// Example: placet runs prompt b3e41f "Leave the log where it is."
 #[derive(Debug, Args)]

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
             .map(placet_ledger::event::Outcome::as_str),
         facts: entry
             .state()
-            .map(|state| ShownFacts::of(state, &contents, out, look.now)),
+            .map(|state| ShownFacts::of(state, &contents, out, (look.now, reading.holds()))),
         quarantine: entry.quarantine().map(QuarantineOut::from),
         events: rows
             .iter()

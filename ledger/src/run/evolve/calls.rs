@@ -34,7 +34,11 @@ impl RunState {
             Event::CallRefused(event) => {
                 let close = Close::Refused(event.kind);
                 let open = [Phase::Named, Phase::Proposed];
-                self.close(event.call, &open, close, envelope)
+                self.close(event.call, &open, close, envelope)?;
+                if let Some(call) = self.calls.get_mut(&event.call) {
+                    call.repeats = event.of;
+                }
+                Ok(())
             }
             Event::ApprovalRequested(event) => self.approval_requested(event, envelope),
             Event::ApprovalGranted(event) => self.approval_granted(event, envelope),
@@ -331,7 +335,7 @@ impl RunState {
 
     fn approval_granted(&mut self, event: &ApprovalGranted, envelope: &Envelope) -> Evolved {
         let version = envelope.version();
-        let (phase, expires_at) = match event {
+        let (phase, expires_at, by) = match event {
             ApprovalGranted::Automatic(grant) => {
                 if grant.by.is_person() {
                     return Err("a person answers a request");
@@ -341,7 +345,7 @@ impl RunState {
                 if proposed.is_some_and(Proposed::is_question) {
                     return Err("nothing but a person answers a question");
                 }
-                (Phase::Proposed, None)
+                (Phase::Proposed, None, &grant.by)
             }
             ApprovalGranted::ByPerson(grant) => {
                 if !grant.by.is_person() {
@@ -352,7 +356,8 @@ impl RunState {
                     .calls
                     .get(&grant.call)
                     .and_then(|call| call.requested.as_ref());
-                (Phase::Pending, asked.map(|asked| asked.expires_at))
+                let expires_at = asked.map(|asked| asked.expires_at);
+                (Phase::Pending, expires_at, &grant.by)
             }
         };
         if let ApprovalGranted::ByPerson(grant) = event {
@@ -362,6 +367,7 @@ impl RunState {
         call.grant = Some(Grant {
             version,
             record: envelope.digest(),
+            by: by.clone(),
             expires_at,
         });
         call.note = envelope.blobs().get("note").copied();
