@@ -218,11 +218,11 @@ fn a_cancelled_run_names_no_call_twice_and_none_completed_that_changed_nothing()
     );
     let world = cut_off(&[Left::Succeeded, Left::Stale, Left::NotDone]);
     let cancel = ["runs", "cancel", world.run(), "--note", "enough"];
-    insta::assert_snapshot!(world.show(&cancel), @r"
+    insta::assert_snapshot!(world.show(&cancel), @"
     run <run1> cancelled
+      done         c1 write_file: Create a.txt: 1 line.
       stale        c2 write_file: as it was
-      not_done     c3 rm: it is not there
-      completed    c1 write_file
+      not done     c3 rm: it is not there
       not started  c4 rm
     -- stderr --
     -- exit 0 --

@@ -69,8 +69,13 @@ fn that_its_target_was_denied_before() {
 fn that_a_person_changed_the_same_call_before() {
     for columns in WIDTHS {
         let window = window(&again("eggs"), columns);
-        window.after(&["e"], "c1 is now c2, asked for anew");
-        window.shows("? help");
+        window.press(&["e"]);
+        // The new card with its keys, not what is left of the old one below it.
+        window.until("the amended card", |screen| {
+            screen.contains("c1 is now c2, asked for anew")
+                && screen.contains("c2 write_file of run")
+                && screen.contains("? help")
+        });
         approve(&window, "your answers");
         window.press(&["Enter"]);
         let words = card(&window, "c3 write_file of run", "changed-before", columns);

@@ -321,6 +321,14 @@ impl Window {
         let mut screen = screen.to_owned();
         if let Some(run) = &*run {
             screen = screen.replace(run, "b3e41f");
+            // Names of files beside a target have two digits more.
+            let longer = ".placet-b3e41f";
+            while let Some(at) = screen.find(longer).map(|at| at + longer.len()) {
+                let rest = screen.get(at + 2..).unwrap_or_default().to_owned();
+                screen.truncate(at - longer.len());
+                screen.push_str(".placet-RUNIDxx");
+                screen.push_str(&rest);
+            }
         }
         let stamp = |at: &usize| {
             let like = |(c, form): (char, char)| match form {
