@@ -3,7 +3,8 @@
 //! Compared by device and inode on what was *opened*, so that no hard link, symbolic link or other
 //! spelling leads in. A symbolic link among it is closed, and so is what it leads to, wherever that
 //! lies. So are the links on the way that leads to it: whoever moves one away can put another home
-//! in its place. What appears later is found by listing everything afresh at every opening.
+//! in its place. What appears later beneath it is found by listing
+//! everything afresh where a file has several names: a file with one name is where that name is.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -33,6 +34,8 @@ pub struct ClosedSet {
     places: Vec<PathBuf>,
     /// What no workspace may contain or lie in.
     apart: BTreeSet<PathBuf>,
+    /// The symbolic links that were among it: what they lead to at any time is closed.
+    links: Vec<PathBuf>,
     nodes: BTreeSet<NodeId>,
 }
 
@@ -69,6 +72,7 @@ impl ClosedSet {
         let mut found = Found::default();
         let way = found.named(path).map_err(closed)?;
         self.nodes.append(&mut found.nodes);
+        self.links.append(&mut found.links);
         self.named.push(path.to_owned());
         self.places.extend(way.links);
         self.places.push(way.end.clone());
@@ -80,13 +84,18 @@ impl ClosedSet {
         self.apart.iter().map(PathBuf::as_path)
     }
 
-    /// Whether this node was closed when the set was made, or is the present node of a closed path.
+    /// Whether this node was closed when the set was made, or is the present node of a closed path
+    /// or of what a closed link leads to.
     pub(super) fn contains(&self, node: NodeId) -> bool {
+        let is = |found: io::Result<Metadata>| found.is_ok_and(|found| node_of(&found) == node);
         self.nodes.contains(&node)
-            || self.places.iter().any(|path| {
-                path.symlink_metadata()
-                    .is_ok_and(|found| node_of(&found) == node)
-            })
+            || self.places.iter().any(|path| is(path.symlink_metadata()))
+            || self.links.iter().any(|link| is(link.metadata()))
+    }
+
+    /// The same, or what a link leads to that was laid into a closed folder since.
+    pub(super) fn contains_led(&self, node: NodeId) -> bool {
+        self.contains(node) || self.named.iter().any(|folder| leads_from(folder, node))
     }
 
     /// Whether this node is closed by now: lists everything beneath the closed paths.
@@ -106,6 +115,18 @@ impl ClosedSet {
         found.nodes.extend(&self.nodes);
         Ok(found.nodes)
     }
+}
+
+/// Whether a link that lies in a folder itself, and not deeper, leads to this node: few entries lie
+/// there, however many runs there were.
+fn leads_from(folder: &Path, node: NodeId) -> bool {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let mut links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    links.any(|link| {
+        link.path()
+            .metadata()
+            .is_ok_and(|found| node_of(&found) == node)
+    })
 }
 
 /// Device and inode of a file or folder.
@@ -176,6 +197,8 @@ struct Found {
     nodes: BTreeSet<NodeId>,
     /// Those of which everything beneath was found too.
     listed: BTreeSet<NodeId>,
+    /// The symbolic links among them.
+    links: Vec<PathBuf>,
 }
 
 impl Found {
@@ -215,6 +238,7 @@ impl Found {
                 )));
             }
             if metadata.is_symlink() {
+                self.links.push(path.clone());
                 if let Some(way) = unless_gone(Way::of(&path))? {
                     for link in &way.links {
                         self.node_at(link)?;

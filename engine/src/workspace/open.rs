@@ -95,25 +95,6 @@ impl Workspace {
         folder: &Folder,
         name: impl AsRef<OsStr>,
     ) -> Result<Opened, PathError> {
-        self.open_met(folder, name, true)
-    }
-
-    /// The same for a name that a walk met: it compared it with what is closed by now, as long as
-    /// the file has no other name.
-    pub(crate) fn open_walked(
-        &self,
-        folder: &Folder,
-        name: impl AsRef<OsStr>,
-    ) -> Result<Opened, PathError> {
-        self.open_met(folder, name, false)
-    }
-
-    fn open_met(
-        &self,
-        folder: &Folder,
-        name: impl AsRef<OsStr>,
-        afresh: bool,
-    ) -> Result<Opened, PathError> {
         let name = name.as_ref();
         let path = join(&folder.path, &plain(name));
         let wrong = |errno: Errno| match errno {
@@ -146,10 +127,10 @@ impl Workspace {
         }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&folder.dir, name, flags, Mode::empty()).map_err(wrong)?);
-        self.checked(file, path, afresh)
+        self.checked(file, path)
     }
 
-    fn checked(&self, file: File, path: String, afresh: bool) -> Result<Opened, PathError> {
+    fn checked(&self, file: File, path: String) -> Result<Opened, PathError> {
         let metadata = file
             .metadata()
             .map_err(|error| PathError::io("look at", &path, error))?;
@@ -163,12 +144,14 @@ impl Workspace {
         }
         let node = node_of(&metadata);
         self.on_own_mount(&file, node, &path)?;
-        let closed = if afresh || metadata.nlink() > 1 {
+        // A file with one name is where that name is; only what has several can lie in a closed folder
+        // as well. Listing that folder each time would cost more with every file in it.
+        let closed = if metadata.nlink() > 1 {
             self.closed
                 .contains_now(node)
                 .map_err(|error| PathError::io("check what is closed for", &path, error))?
         } else {
-            self.closed.contains(node)
+            self.closed.contains_led(node)
         };
         if closed {
             return Err(PathError::Closed(path));
@@ -206,7 +189,9 @@ impl Workspace {
             device: found.st_dev,
             inode: found.st_ino,
         };
-        if self.is_closed(node) || self.closed_now(path)?.contains(&node) {
+        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        let several = !is_folder && found.st_nlink > 1;
+        if self.is_closed(node) || (several && self.closed_now(path)?.contains(&node)) {
             return Err(PathError::Closed(path.clone()));
         }
         self.on_own_mount(&fd, node, path)?;

@@ -116,7 +116,7 @@ pub(super) fn grep_within(
                 let wanted = entry.kind() == FileType::RegularFile
                     && glob.as_ref().is_none_or(|glob| glob.matches(entry));
                 if wanted {
-                    let opened = files.workspace.open_walked(entry.folder, entry.name);
+                    let opened = files.workspace.open_named(entry.folder, entry.name);
                     search.file(&entry.shown(), opened);
                 }
             })?

@@ -383,7 +383,7 @@ impl Listing<'_> {
             }
             // Whatever else is no regular file is refused for what it is.
             _ => {
-                let mut opened = self.workspace.open_walked(folder, name)?;
+                let mut opened = self.workspace.open_named(folder, name)?;
                 item.entry.digest = Some(opened.digest(&here)?);
                 item.entry.mode = opened.mode;
                 item.bytes = opened.bytes;
