@@ -50,23 +50,20 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
     let content = text(arguments, "content")?;
     let target = writable(files, text(arguments, "path")?)?;
     fits(&target.path, content.len())?;
-    let (message, diff, precondition) = match Current::read(&files.workspace, &target) {
-        Ok(current) => {
-            let diff = replacement(&current, &target, content)?;
-            let message = format!(
-                "Write {}: {}.{}",
-                target.path,
-                diff.summary(),
-                files.notes(&current)
-            );
-            (
-                message,
-                diff,
-                current.precondition(&files.workspace, &target),
-            )
-        }
-        Err(_) if target.is_absent() => creation(files, &target, content),
-        Err(error) => return Err(error),
+    // Asked first: what is not there would be looked for among the names of the whole folder.
+    let (message, diff, precondition) = if target.is_absent() {
+        creation(files, &target, content)
+    } else {
+        let current = Current::read(&files.workspace, &target)?;
+        let diff = replacement(&current, &target, content)?;
+        let message = format!(
+            "Write {}: {}.{}",
+            target.path,
+            diff.summary(),
+            files.notes(&current)
+        );
+        let precondition = current.precondition(&files.workspace, &target);
+        (message, diff, precondition)
     };
     let arguments = json!({"content": content, "path": target.path});
     Ok(Draft {
