@@ -440,8 +440,8 @@ mod tests {
             ("/src/repo/.git", "hooks/pre-commit", Some("git")),
             ("/src/repo/.github", "workflows/ci.yml", Some("workflow")),
             ("/src/repo", "hooks/pre-commit", None),
-            ("/home/ann/.config/work", "notes.txt", None),
-            ("/home/ann/.config/work/.git", "x", Some("git")),
+            ("/home/ann/.config/site", "notes.txt", None),
+            ("/home/ann/.config/site/.git", "x", Some("git")),
         ] {
             assert_eq!(steers_in(root, path), rule, "{root} {path}");
         }
