@@ -144,8 +144,8 @@ impl Workspace {
         }
         let node = node_of(&metadata);
         self.on_own_mount(&file, node, &path)?;
-        // A file with one name is where that name is; only what has several can lie in a closed folder
-        // as well. Listing that folder each time would cost more with every file in it.
+        // A file with one name is where that name is; only what has several can lie in a closed
+        // folder as well. Listing that folder each time would cost more with every file in it.
         let closed = if metadata.nlink() > 1 {
             self.closed
                 .contains_now(node)
