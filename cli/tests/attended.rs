@@ -261,6 +261,10 @@ fn events_go_to_standard_output_while_a_person_is_asked() {
         assert!(event["record"].is_object(), "{line}");
     }
     assert!(output.stdout.contains("run.finished"));
+    // No row is drawn over on a screen that both streams may share.
+    for drawn in ["asking the model", "Done.", "\r"] {
+        assert!(!output.stderr.contains(drawn), "{}", output.stderr);
+    }
 }
 
 /// How often the model's last words stand on each stream, and whether the report has a last text.

@@ -250,6 +250,17 @@ impl Scenario {
 
 /// Who may send a command, if anybody has to.
 fn caller(command: &Command) -> Caller {
+    if !is_of_person(command) {
+        return Caller::Driver;
+    }
+    match person() {
+        Ok(person) => person,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Whether a command is a person's alone; every other one is a driver's.
+pub const fn is_of_person(command: &Command) -> bool {
     match command {
         Command::Start(_)
         | Command::Answer(_)
@@ -261,10 +272,7 @@ fn caller(command: &Command) -> Caller {
         | Command::SettleDoubt { .. }
         | Command::Prompt
         | Command::ChangePolicy(_)
-        | Command::Cancel => match person() {
-            Ok(person) => person,
-            Err(error) => panic!("{error}"),
-        },
+        | Command::Cancel => true,
         Command::TakeUp { .. }
         | Command::PutDown { .. }
         | Command::CallModel { .. }
@@ -278,7 +286,7 @@ fn caller(command: &Command) -> Caller {
         | Command::RecordDoubt { .. }
         | Command::Settle { .. }
         | Command::Expire
-        | Command::Finish { .. } => Caller::Driver,
+        | Command::Finish { .. } => false,
     }
 }
 

@@ -13,7 +13,7 @@ use placet_replay::facts::{
     ANSWER, asked, began, call, called, cleared, finished, last_word, name, proposed, put_down,
     started,
 };
-use placet_replay::scenario::{given, nothing};
+use placet_replay::scenario::{given, is_of_person, nothing};
 
 use super::{STARTED_TEXTS, amend, and, call_model, driven, named, propose, reply, start, take_up};
 
@@ -87,37 +87,6 @@ fn every_command() -> Vec<Command> {
     all
 }
 
-/// Whether only a person may send it.
-fn is_a_persons(command: &Command) -> bool {
-    match command {
-        Command::Start(_)
-        | Command::Answer(_)
-        | Command::Amend(_)
-        | Command::Revoke { .. }
-        | Command::Reply { .. }
-        | Command::SettleDoubt { .. }
-        | Command::Prompt
-        | Command::ChangePolicy(_)
-        | Command::Tighten(_)
-        | Command::Narrow(_)
-        | Command::Cancel => true,
-        Command::TakeUp { .. }
-        | Command::PutDown { .. }
-        | Command::CallModel { .. }
-        | Command::RecordReply { .. }
-        | Command::RecordModelFailure { .. }
-        | Command::Propose(_)
-        | Command::Refuse { .. }
-        | Command::Gate { .. }
-        | Command::Begin { .. }
-        | Command::RecordOutcome(_)
-        | Command::RecordDoubt { .. }
-        | Command::Settle { .. }
-        | Command::Expire
-        | Command::Finish { .. } => false,
-    }
-}
-
 #[test]
 fn a_driver_says_nothing_in_the_place_of_a_person() {
     let stories = || {
@@ -128,7 +97,7 @@ fn a_driver_says_nothing_in_the_place_of_a_person() {
         ]
     };
     let mut told = 0;
-    for command in every_command().into_iter().filter(is_a_persons) {
+    for command in every_command().into_iter().filter(is_of_person) {
         if matches!(command, Command::Start(_)) {
             continue;
         }

@@ -25,7 +25,8 @@ pub(super) fn drive(
     how: Drive,
 ) -> Result<Stopped, CommandError> {
     let look = reading::look(wiring);
-    let columns = wiring.printer.columns_beside();
+    // The events tell what goes on, and may go to the same screen.
+    let columns = wiring.printer.columns_beside().filter(|_| !how.events);
     let progress = columns.map(|width| Progress::new(&Look { width, ..look }));
     let mut watch = Watch {
         run,
