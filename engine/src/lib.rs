@@ -5,7 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod classify;
 pub mod clock;
+pub mod contain;
 pub mod context;
 pub mod diff;
 pub mod effects;
@@ -20,6 +22,7 @@ pub mod record;
 pub mod recording;
 pub mod replay;
 pub mod runner;
+pub mod shell;
 pub mod steering;
 pub mod stop;
 pub mod tool;

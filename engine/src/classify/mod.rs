@@ -1,0 +1,1 @@
+//! What judges a command that no rule knows: a plugin, a model; anything unclear is high-risk.
