@@ -217,6 +217,10 @@ fn rejected(rejection: &Rejection) -> (Kind, Option<&'static str>) {
         | Rejection::Expired(_)
         | Rejection::NotExpired
         | Rejection::Exhausted(_) => (Kind::Refused, None),
+        Rejection::UnknownGrant(_) => (
+            Kind::NotFound,
+            Some("placet grants list shows what is granted"),
+        ),
         Rejection::UnknownCall(_) => (Kind::Refused, Some("placet runs show RUN lists its calls")),
         Rejection::Text(_) => (Kind::Failed, None),
     }

@@ -39,7 +39,7 @@ use crate::ui::{Printer, text};
 const STORE_FORMAT: u32 = 1;
 
 /// The rules that every ledger starts with: there are none yet.
-const SHIPPED_RULES: &[u8] = b"[]";
+pub(crate) const SHIPPED_RULES: &[u8] = b"[]";
 
 /// What a verb works with.
 pub(crate) struct Wiring<'a> {

@@ -69,6 +69,7 @@ async fn drive(ledger: &Ledger, run: RunId, left: &[Left]) {
         ledger.begin_execution(run, call, 0).await.unwrap();
         let ended = |ending| {
             Command::RecordOutcome(Ended {
+                exit: None,
                 call,
                 ending,
                 duration_ms: 1,

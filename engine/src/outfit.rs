@@ -6,9 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use placet_ledger::containment::{Level, Part};
 use placet_ledger::id::Name;
 use rustix::fs::OFlags;
 
+use crate::classify::Judges;
 use crate::engine::{Outfit, OutfitError};
 use crate::model::{Model, Scripted};
 use crate::record::{ConfigRecord, WorkspaceRecord};
@@ -92,6 +94,15 @@ impl Outfit for LocalOutfit {
             .and_then(|()| retrieve::register(&mut registry, results))
             .map_err(|error| failed(Box::new(error)))?;
         Ok((record, registry))
+    }
+
+    fn judges(&self, _: &ConfigRecord) -> Result<Judges, OutfitError> {
+        Ok(Judges::default())
+    }
+
+    fn level(&self) -> Level {
+        // No tool of this release starts a process.
+        Level::of(Part::ALL.into())
     }
 
     fn model(&self, name: &Name, config: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError> {

@@ -37,10 +37,26 @@ pub struct WorkspaceRecord {
     pub root: NodeId,
 }
 
+/// A policy plugin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PluginRecord {
+    /// Hash of its file, purpose `file`.
+    pub digest: Digest,
+    /// Its absolute path.
+    pub path: String,
+}
+
 /// The config in force, without secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigRecord {
+    /// The model that judges commands, as `--model` takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classifier: Option<String>,
+    /// The program that judges every gated call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PluginRecord>,
     /// Of a script model, its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,

@@ -127,12 +127,15 @@ impl Runner {
     pub async fn step(&mut self, halt: &Halt) -> Result<Progress, RunnerError> {
         match self.ledger.look(self.run, |state, _| next(state)).await? {
             Step::Perform(effect) => self.perform(effect, halt).await?,
+            Step::Gate(call) if self.ledger.is_unjudged(self.run, call).await? => {
+                self.perform(Effect::Assess(call), halt).await?;
+            }
             Step::Gate(call) => self.record(Act::bare(Command::Gate { call })).await?,
             Step::Execute(call) => {
-                let active_ms = self.handler.active_ms();
+                let (active_ms, level) = (self.handler.active_ms(), self.handler.level());
                 match self
                     .ledger
-                    .begin_execution(self.run, call, active_ms)
+                    .begin_execution(self.run, call, active_ms, level)
                     .await?
                 {
                     Begun::Permit(permit) => {
@@ -177,6 +180,11 @@ impl Runner {
             }
             // A reply that nobody waits for is lost, and what was set aside for it stays spent.
             Effect::Complete { .. } => tokio::select! {
+                act = self.handler.perform(brief) => self.record(act).await,
+                () = halt.raised() => Ok(()),
+            },
+            // Nothing is judged for a run that is to stop: it is asked again by who takes it up.
+            Effect::Assess(_) => tokio::select! {
                 act = self.handler.perform(brief) => self.record(act).await,
                 () = halt.raised() => Ok(()),
             },

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::id::{CallId, Name, Principal};
+use crate::id::{CallId, GrantId, Name, Principal};
 
 /// The way an answer came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,6 +46,16 @@ pub enum By {
         /// The entry.
         tool: Name,
     },
+    /// An entry of the per-command list.
+    Grant {
+        /// The entry.
+        grant: GrantId,
+    },
+    /// A rule of the user.
+    Rule {
+        /// Which rule.
+        rule: Name,
+    },
     /// The tool itself, which looked at its own effect.
     Tool,
 }
@@ -55,7 +65,11 @@ impl By {
     pub const fn is_person(&self) -> bool {
         match self {
             Self::Person { .. } => true,
-            Self::Policy { .. } | Self::List { .. } | Self::Tool => false,
+            Self::Policy { .. }
+            | Self::List { .. }
+            | Self::Grant { .. }
+            | Self::Rule { .. }
+            | Self::Tool => false,
         }
     }
 }

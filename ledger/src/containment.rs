@@ -31,9 +31,7 @@ impl Containment {
 }
 
 /// A part of the containment profile that a machine may be unable to give.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// A process namespace: its end takes every descendant along.
@@ -120,6 +118,12 @@ impl Level {
     /// What is missing of the profile.
     pub fn missing(&self) -> &BTreeSet<Part> {
         &self.missing
+    }
+
+    /// Whether a process can be shut in so that what was shown holds; where none is started, it
+    /// does.
+    pub fn holds_for(&self, shown: &Self) -> bool {
+        shown.containment == Containment::InProcess || self.holds(shown)
     }
 
     /// Whether it is at least as strong as what was shown.

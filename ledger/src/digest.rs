@@ -32,6 +32,8 @@ pub enum Purpose {
     File,
     /// Derives the key that seals contents from the key of a run.
     SealBlob,
+    /// Canonical JSON of what a classifier was given, every text by its commitment.
+    Inputs,
     /// Names a run key without telling it.
     KeyId,
 }
@@ -49,6 +51,7 @@ impl Purpose {
             Self::Context => "placet 2026-12-01 context v1",
             Self::File => "placet 2026-12-01 file v1",
             Self::SealBlob => "placet 2026-12-01 seal-blob v1",
+            Self::Inputs => "placet 2026-12-01 inputs v1",
             Self::KeyId => "placet 2026-12-01 key-id v1",
         }
     }
@@ -201,6 +204,7 @@ mod tests {
             Purpose::File,
             Purpose::SealBlob,
             Purpose::KeyId,
+            Purpose::Inputs,
         ];
         let hashes: std::collections::BTreeSet<_> =
             all.iter().map(|&purpose| digest(purpose, b"x")).collect();

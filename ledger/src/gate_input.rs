@@ -5,23 +5,42 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
+
+use crate::authority::Standing;
+use crate::containment::Level;
 use crate::content::{Blob, Commitment, Contents};
 use crate::id::{CallId, Name};
-use crate::judge::GateInput;
+use crate::judge::{CommandInput, GateInput, GrantInput, Judged, RulesInput, Unreadable};
 use crate::limits::DENIALS_OF_TARGET_MAX;
-use crate::policy::{ASK_USER, ApprovalPolicy, Attendance};
+use crate::policy::{ASK_USER, ApprovalPolicy, Attendance, ContainmentRule, EXECUTE_COMMAND};
 use crate::precondition::Aim;
+use crate::program::ProgramClass;
 use crate::risk::DeclaredRisk;
 use crate::run::{Call, Proposed, RunState};
+use crate::time::Timestamp;
+
+/// By what every run is judged at a moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Bench<'a> {
+    /// Who and what is trusted.
+    pub standing: Standing<'a>,
+    /// The moment.
+    pub at: Timestamp,
+    /// How far a process can be shut in, where that is weaker than what was shown.
+    pub weaker: Option<&'a Level>,
+}
 
 /// What the gate is given about one proposed call; `None` if there is no proposal of it.
 pub fn gate_input<'a>(
     state: &'a RunState,
-    contents: &Contents,
+    contents: &'a Contents,
+    bench: Bench<'a>,
     call: CallId,
 ) -> Option<GateInput<'a>> {
     let call = state.call(call)?;
     let proposed = call.proposed()?;
+    let shown = call.shown_level().unwrap_or(&proposed.level);
     Some(GateInput {
         tool: &proposed.tool,
         paired: proposed.execute.is_some(),
@@ -33,7 +52,71 @@ pub fn gate_input<'a>(
         offered: state.offers(&proposed.tool),
         attendance: attendance(state, call),
         repeats: repeats(state, contents, call),
+        command: command_input(contents, proposed),
+        level: bench.weaker.unwrap_or(shown).clone(),
+        weaker: bench.weaker.is_some(),
+        containment: state.started().containment,
+        assessed: call.assessed().map(|assessed| Judged {
+            source: assessed.source,
+            demand: assessed.demand,
+            tier: assessed.tier,
+        }),
+        // Whoever amends a call drives no run, and waits for its verdict.
+        judgeable: call.supersedes().is_none(),
+        plugin: state.started().plugin.is_some(),
+        rules: rules(state, contents, bench.standing),
+        grants: grants(bench),
     })
+}
+
+/// The command of a call that runs one.
+pub fn command_input(contents: &Contents, proposed: &Proposed) -> Option<CommandInput> {
+    let text = contents.bytes(&runs(proposed).commitment);
+    let program = proposed.runs.map(|blob| contents.bytes(&blob.commitment));
+    proposed.is_command().then(|| CommandInput {
+        text: text.and_then(command_text),
+        class: proposed.program,
+        program: program
+            .flatten()
+            .and_then(|bytes| serde_json::from_slice(bytes).ok()),
+        network: proposed.network.clone(),
+    })
+}
+
+/// The command in the arguments of the tool that runs commands.
+fn command_text(arguments: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Arguments {
+        command: String,
+    }
+    let arguments: Arguments = serde_json::from_slice(arguments).ok()?;
+    Some(arguments.command)
+}
+
+/// The rules by which a run is judged.
+fn rules<'a>(state: &RunState, contents: &'a Contents, standing: Standing<'a>) -> RulesInput<'a> {
+    let text = |commitment: &Commitment| standing.contents.bytes(commitment).ok_or(Unreadable);
+    let narrowing = state.texts().get("narrowing");
+    RulesInput {
+        recorded: text(&state.started().rules),
+        current: standing
+            .state
+            .rules()
+            .ok_or(Unreadable)
+            .and_then(|rules| text(&rules)),
+        narrowing: narrowing.map(|blob| contents.bytes(&blob.commitment).ok_or(Unreadable)),
+    }
+}
+
+/// What is granted to every run now. What cannot be read allows nothing.
+fn grants(bench: Bench<'_>) -> Vec<GrantInput<'_>> {
+    let held = bench.standing.state.grants().iter();
+    held.filter(|(_, grant)| grant.holds(bench.at))
+        .filter_map(|(id, grant)| {
+            let entry = bench.standing.contents.bytes(&grant.entry)?;
+            Some(GrantInput { grant: *id, entry })
+        })
+        .collect()
 }
 
 /// Who can answer. Whoever amends a call of a run that nobody drives is there, and the run waits
@@ -107,6 +190,14 @@ pub struct Hypothetical<'a> {
     pub execute_arguments: Option<&'a [u8]>,
     /// What the preview was computed against.
     pub precondition: Option<&'a [u8]>,
+    /// The program that it would run.
+    pub program: Option<&'a [u8]>,
+    /// Whose hands that is in.
+    pub class: Option<ProgramClass>,
+    /// TCP ports that it wants.
+    pub network: &'a BTreeSet<u16>,
+    /// How its process would be shut in.
+    pub level: &'a Level,
 }
 
 /// By what a call is judged: what a run has at this moment, or would be started with.
@@ -120,6 +211,43 @@ pub struct Terms<'a> {
     pub offered: bool,
     /// Who can answer.
     pub attendance: Attendance,
+    /// What becomes of calls that cannot be shut in by the whole profile.
+    pub containment: ContainmentRule,
+    /// Whether a plugin judges every gated call.
+    pub plugin: bool,
+    /// The rules.
+    pub rules: RulesInput<'a>,
+    /// What is granted to every run.
+    pub grants: &'a [GrantInput<'a>],
+}
+
+impl<'a> Terms<'a> {
+    /// By what a run is judged now.
+    pub fn of(
+        state: &'a RunState,
+        contents: &'a Contents,
+        bench: Bench<'a>,
+        grants: &'a [GrantInput<'a>],
+        offered: bool,
+    ) -> Self {
+        Self {
+            policy: state.policy(),
+            allowlist: state.allowlist(),
+            offered,
+            attendance: state.attendance(),
+            containment: state.started().containment,
+            plugin: state.started().plugin.is_some(),
+            rules: rules(state, contents, bench.standing),
+            grants,
+        }
+    }
+}
+
+impl<'a> Bench<'a> {
+    /// What is granted to every run at this moment.
+    pub fn grants(self) -> Vec<GrantInput<'a>> {
+        grants(self)
+    }
 }
 
 impl<'a> Hypothetical<'a> {
@@ -139,6 +267,26 @@ impl<'a> Hypothetical<'a> {
             offered: terms.offered,
             attendance: terms.attendance,
             repeats,
+            command: (self.tool.as_str() == EXECUTE_COMMAND).then(|| self.command()),
+            level: self.level.clone(),
+            weaker: false,
+            containment: terms.containment,
+            assessed: None,
+            judgeable: true,
+            plugin: terms.plugin,
+            rules: terms.rules,
+            grants: terms.grants.to_vec(),
+        }
+    }
+
+    fn command(&self) -> CommandInput {
+        CommandInput {
+            text: command_text(self.execute_arguments.unwrap_or(self.arguments)),
+            class: self.class,
+            program: self
+                .program
+                .and_then(|bytes| serde_json::from_slice(bytes).ok()),
+            network: self.network.clone(),
         }
     }
 
@@ -175,10 +323,16 @@ pub fn gate_needs(state: &RunState, call: CallId) -> BTreeSet<Commitment> {
     let Some(call) = state.call(call) else {
         return BTreeSet::new();
     };
-    denied_before(state, call)
+    let aims = denied_before(state, call)
         .chain([call])
-        .filter_map(|aims| Some(aims.proposed()?.precondition?.commitment))
-        .collect()
+        .filter_map(|aims| Some(aims.proposed()?.precondition?.commitment));
+    let command = call.proposed().filter(|proposed| proposed.is_command());
+    let command = command.into_iter().flat_map(|proposed| {
+        let runs = [Some(runs(proposed)), proposed.runs];
+        runs.into_iter().flatten().map(|blob| blob.commitment)
+    });
+    let narrowing = state.texts().get("narrowing").map(|blob| blob.commitment);
+    aims.chain(command).chain(narrowing).collect()
 }
 
 /// What a call aims at.

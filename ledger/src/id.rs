@@ -17,6 +17,9 @@ pub enum IdError {
     /// Not a call id.
     #[error("expected a call id such as c1, found {0:?}")]
     Call(String),
+    /// Not a grant id.
+    #[error("expected a grant id such as g2, found {0:?}")]
+    Grant(String),
     /// Not a registered name.
     #[error(
         "expected a name of 1 to {NAME_BYTES_MAX} of the characters A-Z a-z 0-9 . _ : / @ + - that begins with a letter or digit, found {0:?}"
@@ -249,6 +252,53 @@ impl TryFrom<String> for CallId {
 
 impl From<CallId> for String {
     fn from(id: CallId) -> Self {
+        id.to_string()
+    }
+}
+
+/// A grant: `g` and the version of the record in the authority stream that added it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct GrantId(Version);
+
+impl GrantId {
+    /// The grant that the record with this version adds.
+    pub const fn added_at(version: Version) -> Self {
+        Self(version)
+    }
+}
+
+impl fmt::Display for GrantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "g{}", self.0)
+    }
+}
+
+impl FromStr for GrantId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let wrong = || IdError::Grant(text.chars().take(80).collect());
+        let digits = text.strip_prefix('g').ok_or_else(wrong)?;
+        let number: u32 = digits.parse().map_err(|_| wrong())?;
+        if number.to_string() == digits {
+            Ok(Self(Version::new(number)))
+        } else {
+            Err(wrong())
+        }
+    }
+}
+
+impl TryFrom<String> for GrantId {
+    type Error = IdError;
+
+    fn try_from(text: String) -> Result<Self, IdError> {
+        text.parse()
+    }
+}
+
+impl From<GrantId> for String {
+    fn from(id: GrantId) -> Self {
         id.to_string()
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::approval::By;
-use crate::event::RefusalKind;
-use crate::id::{CallId, Name};
-use crate::policy::{ApprovalPolicy, Attendance};
-use crate::risk::DeclaredRisk;
+use crate::containment::Level;
+use crate::event::{Demand, RefusalKind, RiskSource};
+use crate::id::{CallId, GrantId, Name};
+use crate::policy::{ApprovalPolicy, Attendance, ContainmentRule};
+use crate::program::{Program, ProgramClass};
+use crate::risk::{DeclaredRisk, RiskTier};
 
 /// All that a verdict on one call may depend on, as folded at this moment.
 #[derive(Debug, Clone)]
@@ -31,6 +33,73 @@ pub struct GateInput<'a> {
     pub attendance: Attendance,
     /// A call that a person denied and that this one repeats.
     pub repeats: Option<CallId>,
+    /// What a command would run.
+    pub command: Option<CommandInput>,
+    /// How its process is shut in.
+    pub level: Level,
+    /// Whether that is weaker than what was shown.
+    pub weaker: bool,
+    /// What becomes of calls that cannot be shut in by the whole profile.
+    pub containment: ContainmentRule,
+    /// How the call was judged.
+    pub assessed: Option<Judged>,
+    /// Whether it can still be judged before its verdict.
+    pub judgeable: bool,
+    /// Whether a plugin judges every gated call.
+    pub plugin: bool,
+    /// The rules in force.
+    pub rules: RulesInput<'a>,
+    /// What people allowed in every run, as far as it holds now.
+    pub grants: Vec<GrantInput<'a>>,
+}
+
+/// A command, as its proposal tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandInput {
+    /// Its text; `None` where it cannot be read.
+    pub text: Option<String>,
+    /// Whose hands its program is in.
+    pub class: Option<ProgramClass>,
+    /// Its program; `None` where it cannot be read.
+    pub program: Option<Program>,
+    /// TCP ports that it wants.
+    pub network: BTreeSet<u16>,
+}
+
+/// How a call was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Judged {
+    /// What judged.
+    pub source: RiskSource,
+    /// What a plugin wants beside the tier.
+    pub demand: Option<Demand>,
+    /// The tier.
+    pub tier: RiskTier,
+}
+
+/// The texts of the rules that a call is judged by; the strictest holds. `Err` is a text that cannot
+/// be read.
+#[derive(Debug, Clone, Copy)]
+pub struct RulesInput<'a> {
+    /// Those that the run was started under.
+    pub recorded: Result<&'a [u8], Unreadable>,
+    /// Those in force now.
+    pub current: Result<&'a [u8], Unreadable>,
+    /// Those of the workspace, which only narrow; `None` where it has none.
+    pub narrowing: Option<Result<&'a [u8], Unreadable>>,
+}
+
+/// A content that is not there, or not readable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable;
+
+/// An entry of the per-command list.
+#[derive(Debug, Clone, Copy)]
+pub struct GrantInput<'a> {
+    /// The grant.
+    pub grant: GrantId,
+    /// What it says.
+    pub entry: &'a [u8],
 }
 
 /// What the gate says about one call.
@@ -42,6 +111,8 @@ pub enum Verdict {
         by: By,
         /// How it was judged.
         tier: DeclaredRisk,
+        /// TCP ports that it may have.
+        network: BTreeSet<u16>,
     },
     /// Ask people.
     Ask {
@@ -62,7 +133,11 @@ pub enum Verdict {
         kind: RefusalKind,
         /// The denied call that it repeats.
         of: Option<CallId>,
+        /// The rule that forbids it.
+        rule: Option<Name>,
     },
+    /// It must be judged first: how it would be decides.
+    Unjudged,
 }
 
 /// Gives verdicts: pure, and total over its input.

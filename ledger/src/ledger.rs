@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use crate::answers::AnswerSet;
 use crate::approval::Actor;
-use crate::authority::AuthorityState;
+use crate::authority::{AuthorityCommand, AuthorityState};
 use crate::clock::Stamps;
+use crate::containment::Level;
 use crate::content::{Blob, Content, Contents, Text, Texts, size_class};
 use crate::envelope::{Envelope, Header, ledger_genesis};
 use crate::error::LedgerError;
 use crate::event::{Change, Event, LedgerCreated, RulesAdopted};
+use crate::gate_input::Bench;
 use crate::id::{CallId, DriverId, LedgerId, Name, Principal, RunId, Version};
 use crate::owner::{Begun, Owner, Parts, Work};
 use crate::run::{Caller, Command, RunState};
@@ -109,6 +111,11 @@ impl Ledger {
     /// Who and what is trusted now.
     pub fn authority(&self) -> AuthorityState {
         self.0.authority()
+    }
+
+    /// Reads what another process appended to the authority stream.
+    pub async fn refresh_authority(&self) -> Result<(), LedgerError> {
+        self.0.refresh_authority().await
     }
 
     /// The store, for reading.
@@ -236,14 +243,46 @@ impl Ledger {
         self.0.note_refused(run, caller).await;
     }
 
-    /// Starts an allowed call. `active_ms` is how long the segment was active so far.
+    /// Starts an allowed call. `active_ms` is how long the segment was active so far, `level` how
+    /// far this machine can shut in a process.
     pub async fn begin_execution(
         &self,
         run: RunId,
         call: CallId,
         active_ms: u64,
+        level: Level,
     ) -> Result<Begun, LedgerError> {
-        self.0.begin(run, call, active_ms).await
+        self.0.begin(run, call, active_ms, level).await
+    }
+
+    /// Records what a person says about authority, in an append of its own: what runs unasked in
+    /// every run, and by which rules all are judged.
+    pub async fn authorise(
+        &self,
+        caller: &Caller,
+        command: AuthorityCommand,
+        texts: Texts,
+    ) -> Result<Envelope, LedgerError> {
+        self.0.authorise(caller, command, texts).await
+    }
+
+    /// Whether a call must be judged before it can have a verdict.
+    pub async fn is_unjudged(&self, run: RunId, call: CallId) -> Result<bool, LedgerError> {
+        self.0.is_unjudged(run, call).await
+    }
+
+    /// Looks at a run with its contents, and at what it is judged by now.
+    pub async fn look_with<T>(
+        &self,
+        run: RunId,
+        look: impl FnOnce(&RunState, &Contents, Bench<'_>) -> T,
+    ) -> Result<T, LedgerError> {
+        self.0.look_with(run, look).await
+    }
+
+    /// Looks at what every run is judged by now.
+    pub fn look_at_authority<T>(&self, look: impl FnOnce(Bench<'_>) -> T) -> T {
+        self.0.look_at_authority(look)
     }
 }
 

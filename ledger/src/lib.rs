@@ -24,6 +24,7 @@ pub mod owner;
 pub mod permit;
 pub mod policy;
 pub mod precondition;
+pub mod program;
 pub mod proposal;
 pub mod risk;
 pub mod run;

@@ -29,10 +29,14 @@
 //! }
 //! ```
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
+use crate::containment::Part;
 use crate::id::{CallId, Name, RunId};
 use crate::precondition::Precondition;
+use crate::program::Program;
 
 /// The right to execute one call once.
 #[derive(Debug)]
@@ -59,6 +63,12 @@ pub struct Granted {
     pub arguments: Value,
     /// What must still be so.
     pub precondition: Option<Precondition>,
+    /// The program to run.
+    pub program: Option<Program>,
+    /// TCP ports that it may have.
+    pub network: BTreeSet<u16>,
+    /// What may be missing of the containment profile.
+    pub missing: BTreeSet<Part>,
 }
 
 impl Permit {

@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// The tool that runs commands.
+pub const EXECUTE_COMMAND: &str = "execute_command";
+
 /// The tool whose calls put a question to a person and do nothing else.
 pub const ASK_USER: &str = "ask_user";
 
@@ -72,6 +75,24 @@ pub enum Attendance {
     Park,
     /// Nobody, and it does not wait: what asks is refused.
     Nobody,
+}
+
+/// What becomes of calls whose process cannot be shut in by the whole profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContainmentRule {
+    /// They are judged like others, and what is missing is said.
+    #[default]
+    Prefer,
+    /// Each of them asks.
+    Require,
+}
+
+impl ContainmentRule {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    pub(crate) const fn is_prefer(&self) -> bool {
+        matches!(self, Self::Prefer)
+    }
 }
 
 /// What decides web requests.

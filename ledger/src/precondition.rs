@@ -70,6 +70,8 @@ pub enum PreconditionKind {
     Tree,
     /// No file of that name.
     Absent,
+    /// The files that a command names, with these very bytes.
+    Operands,
     /// Nothing that could have changed matters.
     None,
 }
@@ -116,6 +118,16 @@ const fn is_only(links: &u64) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 const fn is_none(missing: &u64) -> bool {
     *missing == 0
+}
+
+/// A file of the workspace that a command names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operand {
+    /// Hash of the file's bytes, purpose `file`.
+    pub digest: Digest,
+    /// Path beneath the workspace root.
+    pub path: String,
 }
 
 /// What must still be so when the call is executed; sealed content, since it tells paths.
@@ -166,6 +178,15 @@ pub enum Precondition {
         /// The workspace root.
         root: NodeId,
     },
+    /// The files that a command names are these.
+    Operands {
+        /// The files, sorted by path.
+        files: Vec<Operand>,
+        /// The workspace root.
+        root: NodeId,
+        /// What several denials are counted by: the command's key, or else its whole text.
+        target: String,
+    },
     /// Something goes from one place to another: what holds of both.
     Transfer {
         /// What is copied or moved: a file or a tree.
@@ -182,13 +203,15 @@ impl Precondition {
             Self::File { .. } => PreconditionKind::File,
             Self::Tree { .. } => PreconditionKind::Tree,
             Self::Absent { .. } => PreconditionKind::Absent,
+            Self::Operands { .. } => PreconditionKind::Operands,
             Self::Transfer { source, .. } => source.kind(),
         }
     }
 
-    /// Path of the target beneath the workspace root.
+    /// Path of the target beneath the workspace root; of a command, what stands for it.
     pub fn path(&self) -> &str {
         match self {
+            Self::Operands { target, .. } => target,
             Self::File { path, .. } | Self::Tree { path, .. } | Self::Absent { path, .. } => path,
             Self::Transfer { target, .. } => target.path(),
         }
@@ -198,6 +221,7 @@ impl Precondition {
     pub fn places(&self) -> Vec<&str> {
         match self {
             Self::File { .. } | Self::Tree { .. } | Self::Absent { .. } => vec![self.path()],
+            Self::Operands { files, .. } => files.iter().map(|file| file.path.as_str()).collect(),
             Self::Transfer { source, target } => vec![source.path(), target.path()],
         }
     }
@@ -213,6 +237,8 @@ impl Precondition {
         };
         match self {
             Self::File { path, .. } | Self::Absent { path, .. } => vec![path.clone()],
+            // Which files a command changes cannot be told from its words.
+            Self::Operands { .. } => Vec::new(),
             Self::Tree { entries, path, .. } => {
                 let mut all = vec![path.clone()];
                 all.extend(beneath(path, entries));

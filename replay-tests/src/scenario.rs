@@ -280,6 +280,7 @@ pub const fn is_of_person(command: &Command) -> bool {
         | Command::RecordModelFailure { .. }
         | Command::Propose(_)
         | Command::Refuse { .. }
+        | Command::Assess(_)
         | Command::Gate { .. }
         | Command::Begin { .. }
         | Command::RecordOutcome(_)

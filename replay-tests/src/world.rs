@@ -293,6 +293,8 @@ impl World {
         self.tools.add_model(model.clone(), scripted.clone());
         self.models.insert(run, (model.clone(), scripted));
         let new = NewRun {
+            containment: placet_ledger::policy::ContainmentRule::Prefer,
+            narrowing: None,
             run,
             prompt: options.prompt,
             system: String::from("You are tested."),

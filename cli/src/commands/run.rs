@@ -162,6 +162,8 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
     }
     let binary = env!("CARGO_PKG_VERSION").parse();
     Ok(NewRun {
+        containment: placet_ledger::policy::ContainmentRule::Prefer,
+        narrowing: None,
         run: RunId::new(uuid::Uuid::new_v4()),
         prompt: prompt(args.prompt, wiring)?,
         system: gated.agent.system,
@@ -202,7 +204,11 @@ fn model(spec: &str, cwd: &Path) -> Result<(Name, ConfigRecord), CommandError> {
     if script.is_none() {
         return Err(CommandError::usage("the path of the script is not UTF-8"));
     }
-    Ok((name, ConfigRecord { script }))
+    let config = ConfigRecord {
+        script,
+        ..ConfigRecord::default()
+    };
+    Ok((name, config))
 }
 
 fn prompt(given: Option<String>, wiring: &mut Wiring<'_>) -> Result<String, CommandError> {

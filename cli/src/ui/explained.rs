@@ -42,14 +42,30 @@ pub(crate) fn page(explained: &Explained, look: &Look) -> String {
 /// A verdict in words.
 fn says(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Approve { by, tier } => format!("approve ({tier}), by {}", whose(by)),
+        Verdict::Approve { by, tier, network } => {
+            let ports: Vec<_> = network.iter().map(u16::to_string).collect();
+            let network = if ports.is_empty() {
+                String::new()
+            } else {
+                format!(", with TCP {}", ports.join(", "))
+            };
+            format!("approve ({tier}), by {}{network}", whose(by))
+        }
         Verdict::Ask { rule, tier, .. } => {
             format!("ask a person ({tier}), by {}", text::marked(rule.as_str()))
         }
         Verdict::Question => String::from("put the question to a person"),
-        Verdict::Decline { kind, of } => {
+        Verdict::Unjudged => String::from("ask whoever judges how risky it is"),
+        Verdict::Decline { kind, of, rule } => {
             let of = of.map(|of| format!(" {of}")).unwrap_or_default();
-            format!("decline, {}{of}", refusal_word(*kind).replace('_', " "))
+            let rule = rule
+                .as_ref()
+                .map(|rule| format!(" {}", text::marked(rule.as_str())));
+            let (kind, rule) = (
+                refusal_word(*kind).replace('_', " "),
+                rule.unwrap_or_default(),
+            );
+            format!("decline, {kind}{rule}{of}")
         }
     }
 }
@@ -59,6 +75,8 @@ fn whose(by: &By) -> String {
         By::Policy { rule } => text::marked(rule.as_str()),
         By::List { tool } => format!("list entry {}", text::marked(tool.as_str())),
         By::Person { principal, .. } => text::marked(principal.as_str()),
+        By::Grant { grant } => format!("grant {grant}"),
+        By::Rule { rule } => text::marked(rule.as_str()),
         By::Tool => String::from("the tool"),
     }
 }

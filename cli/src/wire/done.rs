@@ -94,7 +94,8 @@ const fn known(phase: Phase) -> Option<Known> {
 fn allowed(by: &By) -> String {
     match by {
         By::Person { .. } => String::from("person"),
-        By::Policy { rule } => rule.to_string(),
+        By::Policy { rule } | By::Rule { rule } => rule.to_string(),
+        By::Grant { grant } => grant.to_string(),
         By::List { .. } => String::from("list"),
         By::Tool => String::from("tool"),
     }

@@ -1,8 +1,10 @@
 //! What `policy explain` says.
 
+use std::collections::BTreeSet;
+
 use placet_engine::engine::Explained;
 use placet_ledger::approval::By;
-use placet_ledger::id::{CallId, Name};
+use placet_ledger::id::{CallId, GrantId, Name};
 use placet_ledger::judge::Verdict;
 use placet_ledger::risk::DeclaredRisk;
 use serde::Serialize;
@@ -43,7 +45,13 @@ enum VerdictOut {
         /// The entry of the run's list that allows it.
         #[serde(skip_serializing_if = "Option::is_none")]
         list: Option<Name>,
+        /// The entry of the per-command list that allows it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        grant: Option<GrantId>,
         tier: DeclaredRisk,
+        /// TCP ports that it may have.
+        #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+        network: BTreeSet<u16>,
     },
     /// Ask people.
     Ask {
@@ -61,20 +69,31 @@ enum VerdictOut {
         /// The denied call that it repeats.
         #[serde(skip_serializing_if = "Option::is_none")]
         of: Option<CallId>,
+        /// The rule that forbids it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rule: Option<Name>,
     },
+    /// How risky it is decides, and somebody must judge that first.
+    Unjudged,
 }
 
 impl From<&Verdict> for VerdictOut {
     fn from(verdict: &Verdict) -> Self {
         match verdict {
-            Verdict::Approve { by, tier } => {
-                let (rule, list) = match by {
-                    By::Policy { rule } => (Some(rule.clone()), None),
-                    By::List { tool } => (None, Some(tool.clone())),
-                    By::Person { .. } | By::Tool => (None, None),
+            Verdict::Approve { by, tier, network } => {
+                let (rule, list, grant) = match by {
+                    By::Policy { rule } | By::Rule { rule } => (Some(rule.clone()), None, None),
+                    By::List { tool } => (None, Some(tool.clone()), None),
+                    By::Grant { grant } => (None, None, Some(*grant)),
+                    By::Person { .. } | By::Tool => (None, None, None),
                 };
-                let tier = *tier;
-                Self::Approve { rule, list, tier }
+                Self::Approve {
+                    rule,
+                    list,
+                    grant,
+                    tier: *tier,
+                    network: network.clone(),
+                }
             }
             Verdict::Ask {
                 rule,
@@ -88,9 +107,11 @@ impl From<&Verdict> for VerdictOut {
                 expires_ms: *expires_ms,
             },
             Verdict::Question => Self::Question,
-            Verdict::Decline { kind, of } => Self::Decline {
+            Verdict::Unjudged => Self::Unjudged,
+            Verdict::Decline { kind, of, rule } => Self::Decline {
                 why: refusal_word(*kind),
                 of: *of,
+                rule: rule.clone(),
             },
         }
     }

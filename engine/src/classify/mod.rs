@@ -1,1 +1,164 @@
-//! What judges a command that no rule knows: a plugin, a model; anything unclear is high-risk.
+//! What judges a command that no rule knows: plugin, model; anything unclear is high-risk.
+//!
+//! The order is rule, plugin, model, floor. A hazard is high-risk whoever judges, and only the
+//! exact words `read-only` and `low-risk` lower anything.
+
+use placet_ledger::canonical;
+use placet_ledger::content::{Commitment, Text, Texts};
+use placet_ledger::digest::{Digest, Purpose, digest};
+use placet_ledger::event::{Demand, RiskSource};
+use placet_ledger::id::{CallId, Name};
+use placet_ledger::judge::CommandInput;
+use placet_ledger::risk::{DeclaredRisk, RiskTier};
+use placet_ledger::run::{Assessment, Command};
+use serde::Serialize;
+
+use crate::policy::{Certain, certain};
+
+/// A text with its commitment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The commitment.
+    pub commitment: Commitment,
+    /// The text.
+    pub text: String,
+}
+
+/// A proposal that is to be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The call.
+    pub call: CallId,
+    /// Digest of its proposal.
+    pub proposal: Digest,
+    /// The tool.
+    pub tool: Name,
+    /// What the tool declares.
+    pub declared: DeclaredRisk,
+    /// The arguments of the half that executes, canonical JSON.
+    pub arguments: Said,
+    /// What a command would run.
+    pub command: Option<CommandInput>,
+    /// The newest messages of a person in an interactive run, newest first.
+    pub conversation: Vec<Said>,
+    /// Whether the verdict depends on the tier.
+    pub tier_matters: bool,
+    /// Whether a plugin judges every gated call of the run.
+    pub plugin: bool,
+    /// How many calls of the run a model judged before.
+    pub judged_before: usize,
+}
+
+/// What was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// What judged.
+    pub source: RiskSource,
+    /// The tier.
+    pub tier: RiskTier,
+    /// What a plugin wants beside it.
+    pub demand: Option<Demand>,
+    /// Why.
+    pub reason: String,
+    /// The model, with the version of its prompt and where it was asked.
+    pub model: Option<Asked>,
+}
+
+/// Whom a judgement comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The model.
+    pub model: Name,
+    /// Version of the prompt.
+    pub prompt: u32,
+    /// Where it was asked.
+    pub endpoint: String,
+}
+
+/// All that was given to whatever judged, every text by its commitment.
+#[derive(Serialize)]
+struct Inputs<'a> {
+    arguments: Commitment,
+    conversation: Vec<Commitment>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<u32>,
+    proposal: Digest,
+    tool: &'a Name,
+}
+
+impl Question {
+    /// What is certain without asking anybody: what a rule knows, or the floor.
+    pub fn unsaid(&self) -> Judgement {
+        let judged = |source, tier, reason| Judgement {
+            source,
+            tier,
+            demand: None,
+            reason,
+            model: None,
+        };
+        let Some(command) = &self.command else {
+            let tier = self.declared.known().unwrap_or(RiskTier::HighRisk);
+            let reason = String::from("as the tool declares");
+            return judged(RiskSource::Floor, tier, reason);
+        };
+        match certain(command) {
+            Certain::ReadOnly => {
+                let reason = String::from("plainly read-only");
+                judged(RiskSource::Rule, RiskTier::ReadOnly, reason)
+            }
+            Certain::HighRisk(why) | Certain::Nothing(why) => {
+                judged(RiskSource::Floor, RiskTier::HighRisk, why)
+            }
+        }
+    }
+
+    fn inputs(&self, prompt: Option<u32>) -> Digest {
+        let inputs = Inputs {
+            arguments: self.arguments.commitment,
+            conversation: self
+                .conversation
+                .iter()
+                .map(|said| said.commitment)
+                .collect(),
+            prompt,
+            proposal: self.proposal,
+            tool: &self.tool,
+        };
+        digest(
+            Purpose::Inputs,
+            &canonical::to_vec(&inputs).unwrap_or_default(),
+        )
+    }
+}
+
+impl Judgement {
+    /// How it is recorded.
+    pub fn record(self, question: &Question) -> (Command, Texts) {
+        let (model, prompt, endpoint) = match self.model {
+            Some(asked) => (Some(asked.model), Some(asked.prompt), Some(asked.endpoint)),
+            None => (None, None, None),
+        };
+        let mut texts = Texts::from([(String::from("reason"), Text::plain(self.reason))]);
+        texts.extend(endpoint.map(|at| (String::from("endpoint"), Text::plain(at))));
+        let command = Command::Assess(Assessment {
+            call: question.call,
+            demand: self.demand,
+            inputs: question.inputs(prompt),
+            model,
+            prompt,
+            proposal: question.proposal,
+            source: self.source,
+            tier: self.tier,
+        });
+        (command, texts)
+    }
+}
+
+/// What can be asked about a call.
+#[derive(Clone, Default)]
+pub struct Judges {}
+
+/// Has a call judged.
+pub async fn assess(question: &Question, _judges: &Judges) -> Judgement {
+    question.unsaid()
+}

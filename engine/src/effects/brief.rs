@@ -1,13 +1,17 @@
 //! The brief for an effect: all that it needs to know, gathered from the folded run, pure.
 
 use placet_ledger::canonical::EncodeError;
-use placet_ledger::content::Contents;
+use placet_ledger::content::{Blob, Contents};
 use placet_ledger::digest::Digest;
+use placet_ledger::event::RiskSource;
+use placet_ledger::gate_input::command_input;
 use placet_ledger::id::{CallId, Name, RunId};
+use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::precondition::{Aim, Precondition};
-use placet_ledger::run::{Effect, RunState};
+use placet_ledger::run::{Call, Effect, RunState};
 use serde_json::Value;
 
+use crate::classify::{Question, Said};
 use crate::context::{Conversation, Provider};
 use crate::model::Request;
 use crate::record::{ScopeRecord, ScopeTool};
@@ -59,6 +63,8 @@ pub enum Brief {
         /// How many more calls the reply had than are handled, where this is the last.
         over: Option<usize>,
     },
+    /// Have a proposal judged.
+    Assess(Question),
     /// Find out what became of an interrupted execution.
     Reconcile {
         /// The run.
@@ -129,6 +135,7 @@ pub fn brief(
             })
         }
         Effect::Propose(call) => propose(state, contents, call),
+        Effect::Assess(call) => assess(state, contents, call),
         Effect::Reconcile(call) => reconcile(state, contents, call),
     }
 }
@@ -155,6 +162,50 @@ fn propose(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief, B
         arguments: arguments.to_vec(),
         over: provider.over.filter(|_| last),
     })
+}
+
+/// Messages of a person that a classifier may see.
+const MESSAGES_MAX: usize = 5;
+
+fn assess(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief, BriefError> {
+    let call = state.call(id).ok_or(BriefError::Content("call"))?;
+    let proposed = call.proposed().ok_or(BriefError::Content("proposal"))?;
+    let said = |blob: &Blob| {
+        let commitment = blob.commitment;
+        let text = contents.bytes(&commitment)?;
+        let text = String::from_utf8_lossy(text).into_owned();
+        Some(Said { commitment, text })
+    };
+    let runs = proposed
+        .execute_arguments
+        .as_ref()
+        .unwrap_or(&proposed.arguments);
+    let tier_matters = match state.policy() {
+        ApprovalPolicy::ReadOnly | ApprovalPolicy::LowRisk => true,
+        ApprovalPolicy::False | ApprovalPolicy::HighRisk => false,
+    };
+    let attended = state.attendance() == Attendance::Person;
+    let prompts = state.texts().get("prompt").into_iter();
+    let messages: Vec<_> = prompts
+        .chain(state.later().iter().filter_map(|later| later.text.as_ref()))
+        .collect();
+    let messages = messages.into_iter().rev().take(MESSAGES_MAX);
+    let by_model = |call: &&Call| {
+        let judged = call.assessed().map(|assessed| assessed.source);
+        judged == Some(RiskSource::Model)
+    };
+    Ok(Brief::Assess(Question {
+        call: id,
+        proposal: proposed.digest,
+        tool: proposed.tool.clone(),
+        declared: proposed.declared,
+        arguments: said(runs).ok_or(BriefError::Content("arguments"))?,
+        command: command_input(contents, proposed),
+        conversation: messages.filter(|_| attended).filter_map(said).collect(),
+        tier_matters,
+        plugin: state.started().plugin.is_some(),
+        judged_before: state.calls().filter(by_model).count(),
+    }))
 }
 
 fn reconcile(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief, BriefError> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use placet_ledger::budget::Tokens;
 use placet_ledger::clock::Clock;
+use placet_ledger::containment::Level;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::{FailureKind, ModelFailure, RefusalKind, Settlement};
 use placet_ledger::id::{CallId, Name};
@@ -16,6 +17,7 @@ use placet_ledger::run::{Command, Ended, Ending};
 
 use super::propose::{fits, json_text, refuse, too_large};
 use super::{Act, Brief, EffectHandler, propose, timeout};
+use crate::classify::{Judges, assess};
 use crate::context::Provider;
 use crate::heard::Heard;
 use crate::model::{Model, ModelError, Reply, Request, ToolInfo};
@@ -40,7 +42,17 @@ pub struct LiveHandler {
     model: Arc<dyn Model>,
     clock: Arc<dyn Clock>,
     heard: Heard,
+    judging: Judging,
     since_ms: u64,
+}
+
+/// Who judges calls, and how far processes are shut in.
+#[derive(Clone)]
+pub struct Judging {
+    /// Who judges.
+    pub judges: Judges,
+    /// How far this machine can shut in a process.
+    pub level: Level,
 }
 
 impl LiveHandler {
@@ -50,6 +62,7 @@ impl LiveHandler {
         model: Arc<dyn Model>,
         clock: Arc<dyn Clock>,
         heard: Heard,
+        judging: Judging,
     ) -> Self {
         let since_ms = clock.monotonic_ms();
         Self {
@@ -57,6 +70,7 @@ impl LiveHandler {
             model,
             clock,
             heard,
+            judging,
             since_ms,
         }
     }
@@ -203,6 +217,10 @@ impl EffectHandler for LiveHandler {
                 Lookup::Tool(_) => refuse(call, RefusalKind::DeniedTool, String::new()),
                 Lookup::HiddenHalf | Lookup::Unknown => self.foreign(call, tool.as_str(), &[]),
             },
+            Brief::Assess(question) => {
+                let judged = assess(&question, &self.judging.judges).await;
+                Act::from(judged.record(&question))
+            }
             Brief::Reconcile {
                 run,
                 call,
@@ -234,7 +252,7 @@ impl EffectHandler for LiveHandler {
             return doubt(call, String::from("the tool is not there"));
         };
         let reads = tool.spec().risk == DeclaredRisk::ReadOnly;
-        let work = timeout(tool.spec().timeout_ms(), executing.execute(permit));
+        let work = timeout(tool.spec().timeout_ms(), executing.execute(permit, halt));
         let outcome = tokio::select! {
             biased;
             outcome = work => Some(outcome),
@@ -246,10 +264,24 @@ impl EffectHandler for LiveHandler {
                 call,
                 ending: Ending::Interrupted,
                 duration_ms,
+                exit: None,
             }));
         };
+        let exit = match &outcome {
+            Some(Ok(output)) => output.exit,
+            Some(Err(_)) | None => None,
+        };
         let (ending, result) = match outcome {
-            Some(Ok(output)) => (Ending::Succeeded, output.result),
+            Some(Ok(output)) => match output.exit {
+                None | Some(0) => (Ending::Succeeded, output.result),
+                Some(_) => (Ending::Failed(FailureKind::Tool), output.result),
+            },
+            Some(Err(ToolError::Interrupted { detail })) => {
+                (Ending::Interrupted, Text::plain(detail))
+            }
+            Some(Err(ToolError::TimedOut { detail })) => {
+                (Ending::Failed(FailureKind::Timeout), Text::plain(detail))
+            }
             Some(Err(ToolError::Stale { detail })) => (Ending::Stale, Text::plain(detail)),
             Some(Err(ToolError::InDoubt { detail })) => return doubt(call, detail),
             Some(Err(error @ (ToolError::Refused { .. } | ToolError::Failed { .. }))) => (
@@ -270,11 +302,16 @@ impl EffectHandler for LiveHandler {
             call,
             ending,
             duration_ms,
+            exit,
         });
         Act {
             command,
             texts: result_text(result),
         }
+    }
+
+    fn level(&self) -> Level {
+        self.judging.level.clone()
     }
 
     fn active_ms(&self) -> u64 {

@@ -7,12 +7,13 @@ mod recorded;
 
 pub(crate) use brief::tools;
 pub use brief::{Brief, BriefError, brief};
-pub use live::LiveHandler;
+pub use live::{Judging, LiveHandler};
 pub(crate) use propose::{propose, timeout};
 pub use recorded::RecordedHandler;
 pub(crate) use recorded::proposal;
 
 use async_trait::async_trait;
+use placet_ledger::containment::Level;
 use placet_ledger::content::Texts;
 use placet_ledger::permit::Permit;
 use placet_ledger::run::Command;
@@ -29,6 +30,11 @@ pub struct Act {
 }
 
 impl Act {
+    /// A command with its texts.
+    pub fn from((command, texts): (Command, Texts)) -> Self {
+        Self { command, texts }
+    }
+
     /// A command without texts.
     pub fn bare(command: Command) -> Self {
         Self {
@@ -48,6 +54,9 @@ pub trait EffectHandler: Send + Sync {
     /// Executes what a permit allows, once. What only reads is broken off when somebody wants the
     /// driver to stop or the run to end; what changes things comes to its end.
     async fn execute(&self, permit: Permit, halt: &Halt) -> Act;
+
+    /// How far this machine can shut in a process now.
+    fn level(&self) -> Level;
 
     /// How long the open segment was active so far, in milliseconds.
     fn active_ms(&self) -> u64;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use placet_ledger::canonical;
-use placet_ledger::containment::Containment;
+use placet_ledger::containment::Level;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::RefusalKind;
 use placet_ledger::id::CallId;
@@ -71,6 +71,9 @@ fn proposal(
         let aim = Aim::new(draft.precondition.clone(), draft.known_as.clone());
         texts.insert(String::from("precondition"), json_text(&aim));
         texts.insert(String::from("message"), Text::plain(draft.message.clone()));
+        if let Some(process) = &draft.process {
+            texts.insert(String::from("program"), json_text(&process.program));
+        }
         if let Some(preview) = &draft.preview {
             texts.insert(String::from("preview"), Text::diff(preview.clone()));
         }
@@ -85,9 +88,14 @@ fn proposal(
         let detail = format!("The proposal is {what}.");
         return refuse(call, RefusalKind::BadArguments, detail);
     }
+    let process = draft.and_then(|draft| draft.process.as_ref());
     let command = Command::Propose(Proposal {
         call,
-        containment: Containment::InProcess,
+        level: process.map_or(Level::IN_PROCESS, |process| process.level.clone()),
+        network: process
+            .map(|process| process.network.clone())
+            .unwrap_or_default(),
+        program: process.map(|process| process.class),
         definition: tool.definition(),
         execute: tool.execute_name().cloned(),
         precondition,

@@ -1,16 +1,20 @@
 //! The recorded handler: hands back what the record of a run observed. No live handler stands
 //! behind it, so that a replay cannot touch anything.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use placet_ledger::budget::Tokens;
+use placet_ledger::containment::{Level, Part};
 use placet_ledger::content::{Blobs, Contents, Text, Texts};
 use placet_ledger::envelope::Envelope;
-use placet_ledger::event::{CallProposed, Event, FailureKind, RefusalKind, StartRefusal};
+use placet_ledger::event::{
+    CallProposed, Event, FailureKind, RefusalKind, RiskSource, StartRefusal,
+};
 use placet_ledger::id::CallId;
 use placet_ledger::permit::Permit;
-use placet_ledger::run::{Command, Ended, Ending, Proposal};
+use placet_ledger::run::{Assessment, Command, Ended, Ending, Proposal};
 
 use super::{Act, Brief, EffectHandler};
 use crate::stop::Halt;
@@ -39,6 +43,18 @@ impl RecordedHandler {
 
     fn next(&self) -> Option<&Envelope> {
         self.records.get(self.at.load(Ordering::Relaxed))
+    }
+
+    /// How far a process could be shut in when a start was refused for that.
+    fn asked_weaker(&self) -> Option<Level> {
+        let after = self.at.load(Ordering::Relaxed).saturating_add(1);
+        match self.records.get(after).map(Envelope::event) {
+            Some(Event::ApprovalRequested(asked)) => {
+                Level::recorded(asked.containment?, &asked.missing)
+            }
+            // Nobody was there to be asked: how weak it was is not recorded.
+            _ => Some(Level::of(Part::ALL.into())),
+        }
     }
 
     fn texts(&self, blobs: &Blobs) -> Texts {
@@ -74,6 +90,16 @@ impl RecordedHandler {
                 used: event.used,
             },
             Event::CallProposed(event) => Command::Propose(proposal(event.call, event)),
+            Event::RiskAssessed(event) => Command::Assess(Assessment {
+                call: event.call,
+                demand: event.demand,
+                inputs: event.inputs,
+                model: event.model.clone(),
+                prompt: event.prompt,
+                proposal: event.proposal,
+                source: event.source,
+                tier: event.tier,
+            }),
             Event::CallRefused(event) => Command::Refuse {
                 call: event.call,
                 kind: event.kind,
@@ -89,11 +115,25 @@ impl RecordedHandler {
     }
 }
 
+/// Whether a judgement was somebody's, a plugin's or a model's.
+fn is_said(act: &Act) -> bool {
+    match &act.command {
+        Command::Assess(assessment) => match assessment.source {
+            RiskSource::Plugin | RiskSource::Model => true,
+            RiskSource::Rule | RiskSource::Floor => false,
+        },
+        _ => false,
+    }
+}
+
 /// A proposal as it is recorded, for a call.
 pub(crate) fn proposal(call: CallId, event: &CallProposed) -> Proposal {
     Proposal {
         call,
-        containment: event.containment,
+        // What does not fit is refused when it is folded.
+        level: Level::recorded(event.containment, &event.missing).unwrap_or(Level::IN_PROCESS),
+        network: event.network.clone(),
+        program: event.program,
         definition: event.definition,
         execute: event.execute.clone(),
         precondition: event.precondition,
@@ -117,6 +157,7 @@ fn ended(event: &Event) -> Option<Ended> {
         call: body.call,
         ending,
         duration_ms: body.duration_ms,
+        exit: body.exit,
     })
 }
 
@@ -158,6 +199,11 @@ impl EffectHandler for RecordedHandler {
                     kind: RefusalKind::UnknownTool,
                 })
             }),
+            // What a rule says is worked out again; what somebody said is handed back.
+            Brief::Assess(question) => match self.observed() {
+                Some(act) if is_said(&act) => act,
+                Some(_) | None => Act::from(question.unsaid().record(&question)),
+            },
             Brief::Reconcile { call, .. } => self
                 .observed()
                 .unwrap_or_else(|| Act::bare(Command::RecordDoubt { call })),
@@ -170,6 +216,19 @@ impl EffectHandler for RecordedHandler {
         self.seek(self.at.load(Ordering::Relaxed).saturating_add(1));
         self.observed()
             .unwrap_or_else(|| Act::bare(Command::RecordDoubt { call }))
+    }
+
+    fn level(&self) -> Level {
+        let recorded = match self.next().map(Envelope::event) {
+            Some(Event::ExecutionStarted(event)) => {
+                Level::recorded(event.containment, &event.missing)
+            }
+            Some(Event::ExecutionRefused(event)) => (event.reason == StartRefusal::Containment)
+                .then(|| self.asked_weaker())
+                .flatten(),
+            _ => None,
+        };
+        recorded.unwrap_or_else(|| Level::of(BTreeSet::new()))
     }
 
     fn active_ms(&self) -> u64 {

@@ -10,8 +10,9 @@ use placet_ledger::run::{Caller, Command, Effect, Step};
 
 use super::driving::Driving;
 use super::{Engine, EngineError, Stopped};
+use crate::classify::Judges;
 use crate::context::Conversation;
-use crate::effects::{Act, Brief, BriefError, EffectHandler, LiveHandler, brief};
+use crate::effects::{Act, Brief, BriefError, EffectHandler, Judging, LiveHandler, brief};
 use crate::heard::Heard;
 use crate::model::{Model, ModelError, Reply, Request};
 use crate::runner::RunnerError;
@@ -86,11 +87,17 @@ impl Engine {
         Ok(match equipped {
             Ok((registry, _, _)) => {
                 let none = Arc::new(NoModel);
+                // Nothing is judged any more.
+                let judging = Judging {
+                    judges: Judges::default(),
+                    level: self.outfit.level(),
+                };
                 let handler = LiveHandler::new(
                     Arc::new(registry),
                     none,
                     self.clock.clone(),
                     Heard::default(),
+                    judging,
                 );
                 handler.perform(brief).await
             }

@@ -11,7 +11,7 @@ use placet_ledger::run::RunState;
 use serde::de::DeserializeOwned;
 
 use super::{Engine, EngineError};
-use crate::effects::{EffectHandler, LiveHandler};
+use crate::effects::{EffectHandler, Judging, LiveHandler};
 use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
 use crate::tool::registry::Registry;
 use crate::tool::retrieve::Results;
@@ -42,7 +42,11 @@ impl Engine {
         let model = self.outfit.model(&model, &config)?;
         let clock = self.clock.clone();
         let heard = self.heard.clone();
-        let handler = LiveHandler::new(Arc::new(registry), model, clock, heard);
+        let judging = Judging {
+            judges: self.outfit.judges(&config)?,
+            level: self.outfit.level(),
+        };
+        let handler = LiveHandler::new(Arc::new(registry), model, clock, heard, judging);
         Ok(Arc::new(handler))
     }
 

@@ -4,16 +4,18 @@
 
 use std::collections::BTreeSet;
 
+use placet_ledger::event::RiskSource;
 use placet_ledger::gate_input::{Hypothetical, Terms};
-use placet_ledger::id::{CallId, Name, RunId};
-use placet_ledger::judge::{GateInput, Verdict};
-use placet_ledger::policy::{ApprovalPolicy, Attendance};
+use placet_ledger::id::{CallId, GrantId, Name, RunId};
+use placet_ledger::judge::{GateInput, GrantInput, Judged, RulesInput, Verdict};
+use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule};
+use placet_ledger::risk::RiskTier;
 use placet_ledger::run::Command;
 
 use super::{Engine, EngineError};
 use crate::effects::{Act, propose, tools};
 use crate::nearest::nearest;
-use crate::policy::{LAYERS, Layer, gate};
+use crate::policy::{Certain, LAYERS, Layer, certain, gate};
 use crate::runner::RunnerError;
 use crate::tool::registry::{Lookup, Registry, Scope};
 
@@ -29,7 +31,8 @@ pub struct Explained {
 }
 
 impl Explained {
-    fn of(input: &GateInput<'_>) -> Self {
+    fn of(input: GateInput<'_>) -> Self {
+        let input = &input;
         let layers = LAYERS.iter().map(|layer| (layer, layer.says(input)));
         Self {
             tool: input.tool.clone(),
@@ -56,6 +59,16 @@ pub struct Setup {
     pub policy: ApprovalPolicy,
     /// Who would be there.
     pub attendance: Attendance,
+    /// What would become of calls that cannot be shut in by the whole profile.
+    pub containment: ContainmentRule,
+    /// Whether a plugin would judge every gated call.
+    pub plugin: bool,
+    /// The rules that would be in force, as JSON.
+    pub rules: Vec<u8>,
+    /// What the workspace's own rules would take away, as JSON.
+    pub narrowing: Option<Vec<u8>>,
+    /// What is granted to every run, each entry as its record keeps it.
+    pub grants: Vec<(GrantId, Vec<u8>)>,
 }
 
 /// What would become of a call, as the first one of a new run.
@@ -67,13 +80,29 @@ pub async fn explain(
 ) -> Result<Explained, EngineError> {
     let act = drafted(registry, tool, arguments).await?;
     let call = hypothetical(&act)?;
+    let grants: Vec<_> = setup
+        .grants
+        .iter()
+        .map(|(grant, entry)| GrantInput {
+            grant: *grant,
+            entry,
+        })
+        .collect();
     let terms = Terms {
         policy: setup.policy,
         allowlist: &setup.allowlist,
         offered: setup.scope.contains(tool),
         attendance: setup.attendance,
+        containment: setup.containment,
+        plugin: setup.plugin,
+        rules: RulesInput {
+            recorded: Ok(&setup.rules),
+            current: Ok(&setup.rules),
+            narrowing: setup.narrowing.as_deref().map(Ok),
+        },
+        grants: &grants,
     };
-    Ok(Explained::of(&call.input(terms, None)))
+    Ok(Explained::of(known(call.input(terms, None))))
 }
 
 impl Engine {
@@ -87,20 +116,32 @@ impl Engine {
         let (registry, _, _) = self.equip(run).await?;
         let act = drafted(&registry, tool, arguments).await?;
         let call = hypothetical(&act)?;
-        let explained = self.ledger.look(run, |state, contents| {
+        let explained = self.ledger.look_with(run, |state, contents, bench| {
             let has = tools(state, contents)?;
-            let terms = Terms {
-                policy: state.policy(),
-                allowlist: state.allowlist(),
-                offered: has.iter().any(|has| has.name == *call.tool),
-                attendance: state.attendance(),
-            };
+            let offered = has.iter().any(|has| has.name == *call.tool);
+            let grants = bench.grants();
+            let terms = Terms::of(state, contents, bench, &grants, offered);
             let repeats = call.repeats(state, contents);
-            Ok(Explained::of(&call.input(terms, repeats)))
+            Ok(Explained::of(known(call.input(terms, repeats))))
         });
         let explained: Result<_, crate::effects::BriefError> = explained.await?;
         explained.map_err(|error| RunnerError::from(error).into())
     }
+}
+
+/// The same, with what is certain of a command: that needs nobody to be asked.
+fn known(mut input: GateInput<'_>) -> GateInput<'_> {
+    let judged = |source, tier| Judged {
+        source,
+        tier,
+        demand: None,
+    };
+    input.assessed = match input.command.as_ref().map(certain) {
+        Some(Certain::ReadOnly) => Some(judged(RiskSource::Rule, RiskTier::ReadOnly)),
+        Some(Certain::HighRisk(_)) => Some(judged(RiskSource::Floor, RiskTier::HighRisk)),
+        Some(Certain::Nothing(_)) | None => None,
+    };
+    input
 }
 
 /// The proposal of a call that nobody made.
@@ -127,6 +168,10 @@ fn hypothetical(act: &Act) -> Result<Hypothetical<'_>, EngineError> {
         arguments: text("arguments").unwrap_or_default(),
         execute_arguments: text("execute_arguments"),
         precondition: text("precondition"),
+        program: text("program"),
+        class: proposal.program,
+        network: &proposal.network,
+        level: &proposal.level,
     })
 }
 

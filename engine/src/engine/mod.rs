@@ -14,15 +14,17 @@ use placet_ledger::answers::AnswerSet;
 use placet_ledger::budget::Limits;
 use placet_ledger::canonical;
 use placet_ledger::clock::Clock;
+use placet_ledger::containment::Level;
 use placet_ledger::content::{Contents, Text, Texts};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Outcome, SegmentReason};
 use placet_ledger::id::{DriverId, HostId, Name, RunId};
 use placet_ledger::ledger::Ledger;
-use placet_ledger::policy::{ApprovalPolicy, Attendance, HttpApproval};
+use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule, HttpApproval};
 use placet_ledger::run::{Caller, Command, RunState, Start, Step, next};
 use serde::Serialize;
 
+use crate::classify::Judges;
 use crate::context::Conversation;
 use crate::effects::BriefError;
 use crate::heard::Heard;
@@ -133,6 +135,12 @@ pub trait Outfit: Send + Sync {
         results: Arc<dyn Results>,
     ) -> Result<(WorkspaceRecord, Registry), OutfitError>;
 
+    /// Who judges calls, as the config that was in force says.
+    fn judges(&self, config: &ConfigRecord) -> Result<Judges, OutfitError>;
+
+    /// How far this machine can shut in a process.
+    fn level(&self) -> Level;
+
     /// The model of that name, as the config that was in force says.
     fn model(&self, name: &Name, config: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError>;
 }
@@ -158,6 +166,10 @@ pub struct NewRun {
     pub tools: Option<Vec<String>>,
     /// The tools it may not have.
     pub denied: Vec<String>,
+    /// What becomes of calls that cannot be shut in by the whole profile.
+    pub containment: ContainmentRule,
+    /// What the workspace's own rules take away, as JSON.
+    pub narrowing: Option<Vec<u8>>,
     /// Up to which tier gated calls run unasked.
     pub policy: ApprovalPolicy,
     /// Tools that run unasked.
@@ -242,6 +254,7 @@ impl Engine {
     pub async fn start(&self, caller: &Caller, new: NewRun) -> Result<RunId, EngineError> {
         let (workspace, registry) = self.outfit.tools(&new.workspace, self.results())?;
         self.outfit.model(&new.model, &new.config)?;
+        self.outfit.judges(&new.config)?;
         let scope = Scope::new(&registry, new.tools.as_deref(), &new.denied)?;
         let allowed = Scope::new(&registry, Some(&new.tool_allowlist), &[])?;
         let tool = |tool: &crate::tool::registry::ToolRef| ScopeTool {
@@ -265,10 +278,15 @@ impl Engine {
         if new.config != ConfigRecord::default() {
             texts.insert(String::from("config"), json_text(&new.config, "config")?);
         }
+        if let Some(narrowing) = new.narrowing {
+            texts.insert(String::from("narrowing"), Text::json(narrowing));
+        }
         let command = Command::Start(Start {
             agent: new.agent,
             attendance: new.attendance,
             binary: new.binary,
+            containment: new.containment,
+            plugin: new.config.plugin.as_ref().map(|plugin| plugin.digest),
             http_approval: HttpApproval::Allow,
             limits: new.limits,
             model: new.model,

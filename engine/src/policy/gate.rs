@@ -4,13 +4,18 @@
 //! none of them clears asks a person, or is turned down where nobody can answer and the run does
 //! not wait.
 
+use std::collections::BTreeSet;
+
 use placet_ledger::approval::By;
-use placet_ledger::event::RefusalKind;
+use placet_ledger::containment::Containment;
+use placet_ledger::event::{Demand, RefusalKind, RiskSource};
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::judge::{GateInput, Judge, Verdict};
-use placet_ledger::policy::{ApprovalPolicy, Attendance};
+use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule};
 use placet_ledger::risk::{DeclaredRisk, RiskTier};
 
+use super::command::{Certain, certain};
+use super::grant::CommandEntry;
 use crate::steering::{self, UNREADABLE, rule_of};
 
 /// The gate as the ledger calls it.
@@ -74,9 +79,19 @@ pub const LAYERS: &[Layer] = &[
         says: question,
     },
     Layer {
+        name: "plugin",
+        about: "a plugin may forbid, or want a person asked",
+        says: by_plugin,
+    },
+    Layer {
         name: "always-asks",
         about: "files that run or steer programs later ask, whatever policy and list say",
         says: always_asks,
+    },
+    Layer {
+        name: "containment",
+        about: "a process that is shut in less than was shown, or than the config requires, asks",
+        says: contained,
     },
     Layer {
         name: "plain-read-only",
@@ -94,6 +109,11 @@ pub const LAYERS: &[Layer] = &[
         says: by_list,
     },
     Layer {
+        name: "grant",
+        about: "an entry of the per-command list clears the commands of its key",
+        says: by_grant,
+    },
+    Layer {
         name: "person",
         about: "everything else asks a person",
         says: by_person,
@@ -107,7 +127,61 @@ pub fn gate(input: &GateInput<'_>) -> Verdict {
 }
 
 fn decline(kind: RefusalKind, of: Option<CallId>) -> Verdict {
-    Verdict::Decline { kind, of }
+    let rule = None;
+    Verdict::Decline { kind, of, rule }
+}
+
+/// How risky a call is, as far as that is known.
+enum Tier {
+    /// So.
+    Known(RiskTier),
+    /// Somebody must judge it first.
+    Unjudged,
+}
+
+/// How risky a call is. Hazards and what is plainly read-only are derived here, whatever is
+/// recorded of a judgement.
+fn tier(input: &GateInput<'_>) -> Tier {
+    let assessed = input.assessed;
+    let by_plugin = assessed.filter(|judged| input.plugin && judged.source == RiskSource::Plugin);
+    if let Some(declared) = input.declared.known() {
+        let raised = by_plugin.map_or(declared, |judged| judged.tier.max(declared));
+        return Tier::Known(raised);
+    }
+    let certain = input.command.as_ref().map(certain);
+    let judged = match (certain, assessed) {
+        (Some(Certain::HighRisk(_)) | None, _) => Some(RiskTier::HighRisk),
+        (Some(_), None) => None,
+        (Some(certain), Some(judged)) => Some(match judged.source {
+            RiskSource::Plugin | RiskSource::Model => judged.tier,
+            RiskSource::Rule if certain == Certain::ReadOnly => RiskTier::ReadOnly,
+            RiskSource::Rule | RiskSource::Floor => RiskTier::HighRisk,
+        }),
+    };
+    match judged {
+        Some(tier) => Tier::Known(tier),
+        None if input.judgeable => Tier::Unjudged,
+        None => Tier::Known(RiskTier::HighRisk),
+    }
+}
+
+/// The tier that a record names: unknown where it was not looked at.
+fn shown_tier(input: &GateInput<'_>) -> DeclaredRisk {
+    let looked_at = input.plugin
+        || match input.policy {
+            ApprovalPolicy::ReadOnly | ApprovalPolicy::LowRisk => true,
+            ApprovalPolicy::False | ApprovalPolicy::HighRisk => false,
+        };
+    match tier(input) {
+        Tier::Known(tier) if looked_at || input.declared.known().is_some() => tier.into(),
+        Tier::Known(_) | Tier::Unjudged => input.declared,
+    }
+}
+
+/// Whether the syntax of a command makes it high-risk, whatever it does.
+fn is_hazard(input: &GateInput<'_>) -> bool {
+    let certain = input.command.as_ref().map(certain);
+    matches!(certain, Some(Certain::HighRisk(_)))
 }
 
 fn nobody() -> Verdict {
@@ -130,6 +204,45 @@ fn question(input: &GateInput<'_>) -> Option<Verdict> {
     })
 }
 
+/// A plugin is asked about every call that could change something.
+fn by_plugin(input: &GateInput<'_>) -> Option<Verdict> {
+    let only_reads = input.declared == DeclaredRisk::ReadOnly && !input.paired;
+    if !input.plugin || only_reads {
+        return None;
+    }
+    let Some(judged) = input.assessed else {
+        return Some(if input.judgeable {
+            Verdict::Unjudged
+        } else {
+            ask(input, "plugin")
+        });
+    };
+    match judged.demand {
+        Some(Demand::Deny) => Some(forbid("plugin")),
+        Some(Demand::Ask) => Some(ask(input, "plugin")),
+        None => None,
+    }
+}
+
+/// Turns a call down by a rule.
+fn forbid(rule: &str) -> Verdict {
+    Verdict::Decline {
+        kind: RefusalKind::Rule,
+        of: None,
+        rule: self::rule(rule),
+    }
+}
+
+fn contained(input: &GateInput<'_>) -> Option<Verdict> {
+    let level = input.level.containment();
+    let short = match level {
+        Containment::InProcess | Containment::Full => false,
+        Containment::Partial | Containment::None => true,
+    };
+    let required = short && input.containment == ContainmentRule::Require;
+    (required || input.weaker).then(|| ask(input, &format!("containment:{}", level.as_str())))
+}
+
 fn always_asks(input: &GateInput<'_>) -> Option<Verdict> {
     let steering = match &input.reach {
         Some(paths) => steering::steer(paths),
@@ -146,11 +259,16 @@ fn plain_read_only(input: &GateInput<'_>) -> Option<Verdict> {
 }
 
 fn by_policy(input: &GateInput<'_>) -> Option<Verdict> {
-    let covers = match (cleared(input.policy), input.declared.known()) {
+    let up_to = cleared(input.policy)?;
+    let covers = match (up_to, tier(input)) {
         // The highest policy clears what nobody judged, too.
-        (Some(RiskTier::HighRisk), _) => true,
-        (Some(up_to), Some(tier)) => tier <= up_to,
-        (Some(_), None) | (None, _) => false,
+        (RiskTier::HighRisk, _) => true,
+        (_, Tier::Known(tier)) => tier <= up_to,
+        // It is judged only where that decides.
+        (_, Tier::Unjudged) => {
+            let cleared = by_list(input).or_else(|| by_grant(input));
+            return cleared.is_none().then_some(Verdict::Unjudged);
+        }
     };
     if covers {
         approve(input, &format!("policy:{}", input.policy))
@@ -161,10 +279,25 @@ fn by_policy(input: &GateInput<'_>) -> Option<Verdict> {
 
 fn by_list(input: &GateInput<'_>) -> Option<Verdict> {
     let tool = input.allowlist.get(input.tool)?.clone();
-    Some(Verdict::Approve {
-        by: By::List { tool },
-        tier: input.declared,
-    })
+    if is_hazard(input) {
+        return None;
+    }
+    Some(clear(input, By::List { tool }, BTreeSet::new()))
+}
+
+fn by_grant(input: &GateInput<'_>) -> Option<Verdict> {
+    let command = input.command.as_ref()?;
+    let covering = input.grants.iter().find_map(|granted| {
+        let entry = CommandEntry::read(granted.entry)?;
+        entry.covers(command).then_some((granted.grant, entry))
+    });
+    let (grant, entry) = covering?;
+    Some(clear(input, By::Grant { grant }, entry.network))
+}
+
+fn clear(input: &GateInput<'_>, by: By, network: BTreeSet<u16>) -> Verdict {
+    let tier = shown_tier(input);
+    Verdict::Approve { by, tier, network }
 }
 
 #[expect(
@@ -179,8 +312,7 @@ fn approve(input: &GateInput<'_>, rule: &str) -> Option<Verdict> {
     let by = By::Policy {
         rule: self::rule(rule)?,
     };
-    let tier = input.declared;
-    Some(Verdict::Approve { by, tier })
+    Some(clear(input, by, BTreeSet::new()))
 }
 
 /// Asks a person, where one can answer, now or later.
@@ -189,7 +321,7 @@ fn ask(input: &GateInput<'_>, rule: &str) -> Verdict {
         (Attendance::Person | Attendance::Park, Some(rule)) => Verdict::Ask {
             rule,
             quorum: 1,
-            tier: input.declared,
+            tier: shown_tier(input),
             expires_ms: None,
         },
         (Attendance::Nobody, _) | (_, None) => nobody(),

@@ -1,5 +1,9 @@
 //! May this call run unasked? Pure judgement over recorded values.
 
+mod command;
 mod gate;
+mod grant;
 
+pub use command::{Certain, certain};
 pub use gate::{Gate, LAYERS, Layer, gate};
+pub use grant::CommandEntry;

@@ -56,6 +56,7 @@ impl Replay<'_> {
             Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
+            | Event::RiskAssessed(_)
             | Event::CallRefused(_)
             | Event::ApprovalRequested(_)
             | Event::QuestionAsked(_)
@@ -73,6 +74,8 @@ impl Replay<'_> {
             | Event::RunFinished(_)
             | Event::LedgerCreated(_)
             | Event::RulesAdopted(_)
+            | Event::GrantAdded(_)
+            | Event::GrantRevoked(_)
             | Event::ClockStepped(_)
             | Event::AttemptRefused(_) => None,
         }
@@ -168,10 +171,12 @@ fn start(event: &RunStarted) -> Start {
         agent: event.agent.clone(),
         attendance: event.attendance,
         binary: event.binary.clone(),
+        containment: event.containment,
         http_approval: event.http_approval,
         limits: event.limits,
         model: event.model.clone(),
         park_expiry_ms: event.park_expiry_ms,
+        plugin: event.plugin,
         policy: event.policy,
         tool_allowlist: event.tool_allowlist.clone(),
         tools: event.tools,
@@ -234,6 +239,8 @@ fn person(by: &By) -> Caller {
             channel: *channel,
             assurance: *assurance,
         },
-        By::Policy { .. } | By::List { .. } | By::Tool => Caller::Driver,
+        By::Policy { .. } | By::List { .. } | By::Grant { .. } | By::Rule { .. } | By::Tool => {
+            Caller::Driver
+        }
     }
 }

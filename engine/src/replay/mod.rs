@@ -7,10 +7,11 @@ mod stamps;
 use std::sync::Arc;
 
 use placet_ledger::authority::{AuthorityError, fold_authority};
+use placet_ledger::content::Contents;
 use placet_ledger::envelope::Envelope;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Event, Outcome};
-use placet_ledger::id::{CallId, RunId, Version};
+use placet_ledger::id::{CallId, RunId, StreamId, Version};
 use placet_ledger::judge::Judge;
 use placet_ledger::ledger::Ledger;
 use placet_ledger::owner::Parts;
@@ -70,27 +71,16 @@ pub async fn replay(recording: &Recording, judge: Arc<dyn Judge>) -> Result<Repl
     let first = recording.run.first().ok_or(ReplayError::Empty)?;
     let run = first.stream().run();
     let store = Arc::new(MemoryStore::new(authority.ledger()));
-    let named = recording
-        .authority
-        .iter()
-        .flat_map(|record| record.blobs().values());
-    let contents = named.filter_map(|blob| {
-        Some((
-            blob.commitment,
-            recording.contents.get(&blob.commitment)?.clone(),
-        ))
-    });
-    let batch = Batch {
-        records: recording.authority.clone(),
-        contents: contents.collect(),
+    let known = first.event().authority().unwrap_or_default();
+    let mut trusted = Trusted {
+        stream: authority.ledger().authority(),
+        records: &recording.authority,
+        contents: &recording.contents,
+        done: 0,
     };
-    let stream = authority.ledger().authority();
-    store
-        .append(stream, Expected::Start, batch, &[])
-        .await
-        .map_err(LedgerError::from)?;
+    trusted.feed(&*store, known).await?;
     let parts = Parts {
-        store,
+        store: store.clone(),
         judge,
         clock: Arc::new(StoppedClock),
         stamps: Arc::new(RecordedStamps::new(recording)),
@@ -107,9 +97,55 @@ pub async fn replay(recording: &Recording, judge: Arc<dyn Judge>) -> Result<Repl
         ledger,
         handler,
         runner,
+        store,
+        trusted,
     }
     .drive()
     .await
+}
+
+/// The authority stream, fed in as far as it was when the next thing was decided.
+struct Trusted<'a> {
+    stream: StreamId,
+    records: &'a [Envelope],
+    contents: &'a Contents,
+    done: usize,
+}
+
+impl Trusted<'_> {
+    /// Appends the records up to a version. Says whether there were any.
+    async fn feed(&mut self, store: &dyn EventStore, upto: Version) -> Result<bool, LedgerError> {
+        let news = self.records.get(self.done..).unwrap_or_default();
+        let news: Vec<_> = news
+            .iter()
+            .take_while(|record| record.version() <= upto)
+            .cloned()
+            .collect();
+        let before = self
+            .done
+            .checked_sub(1)
+            .and_then(|last| self.records.get(last));
+        let expected = before.map_or(Expected::Start, |record| Expected::Head {
+            version: record.version(),
+            digest: record.digest(),
+        });
+        self.done = self.done.saturating_add(news.len());
+        if news.is_empty() {
+            return Ok(false);
+        }
+        let named = news.iter().flat_map(|record| record.blobs().values());
+        let contents = named.filter_map(|blob| {
+            let content = self.contents.get(&blob.commitment)?.clone();
+            Some((blob.commitment, content))
+        });
+        let contents = contents.collect();
+        let batch = Batch {
+            records: news,
+            contents,
+        };
+        store.append(self.stream, expected, batch, &[]).await?;
+        Ok(true)
+    }
 }
 
 struct Replay<'a> {
@@ -118,6 +154,8 @@ struct Replay<'a> {
     ledger: Ledger,
     handler: Arc<RecordedHandler>,
     runner: Runner,
+    store: Arc<MemoryStore>,
+    trusted: Trusted<'a>,
 }
 
 impl Replay<'_> {
@@ -126,6 +164,11 @@ impl Replay<'_> {
         let mut done = 0;
         while done < records {
             self.handler.seek(done);
+            let decided_on = self.recording.run.get(done).map(Envelope::event);
+            let decided_on = decided_on.and_then(Event::authority).unwrap_or_default();
+            if self.trusted.feed(&*self.store, decided_on).await? {
+                self.ledger.refresh_authority().await?;
+            }
             let moved = self.advance(done).await;
             let now = self.length().await?;
             self.compare(done, now).await?;
@@ -168,10 +211,10 @@ impl Replay<'_> {
             }
             None => match self.broken_off(done).await? {
                 Some(call) => {
-                    let active_ms = self.handler.active_ms();
+                    let (active_ms, level) = (self.handler.active_ms(), self.handler.level());
                     let begun = self
                         .ledger
-                        .begin_execution(self.run, call, active_ms)
+                        .begin_execution(self.run, call, active_ms, level)
                         .await?;
                     // Nothing more of this attempt is recorded here, so nothing is made of it.
                     drop(begun);

@@ -12,20 +12,24 @@ pub mod registry;
 pub mod retrieve;
 pub mod spec;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use placet_ledger::containment::Level;
 use placet_ledger::content::Text;
 use placet_ledger::id::{CallId, RunId};
 use placet_ledger::permit::Permit;
 use placet_ledger::precondition::Precondition;
+use placet_ledger::program::{Program, ProgramClass};
 use placet_ledger::risk::DeclaredRisk;
 use serde_json::Value;
 
 use registry::RegistryError;
 use spec::ToolSpec;
 
+use crate::stop::Halt;
 use crate::workspace::PathError;
 
 /// A spec whose name is still text.
@@ -58,8 +62,9 @@ pub trait ProposeTool: Send + Sync {
 /// The half that acts: the hidden half of a pair, or a plain tool.
 #[async_trait]
 pub trait ExecuteTool: Send + Sync {
-    /// Does what was permitted, once.
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError>;
+    /// Does what was permitted, once. What runs a process ends it where somebody wants that; what
+    /// changes files by itself comes to its end.
+    async fn execute(&self, permit: Permit, halt: &Halt) -> Result<Output, ToolError>;
 
     /// Says what became of an execution that ended without an outcome.
     async fn reconcile(&self, interrupted: Interrupted<'_>) -> Result<Reconciled, ToolError>;
@@ -80,6 +85,21 @@ pub struct Draft {
     pub precondition: Precondition,
     /// Other names of what would be changed, as far as they steer programs.
     pub known_as: Vec<String>,
+    /// The process that would be started, where one would.
+    pub process: Option<Process>,
+}
+
+/// A process that a call would start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// What it would run.
+    pub program: Program,
+    /// Whose hands that is in.
+    pub class: ProgramClass,
+    /// TCP ports that it would have.
+    pub network: BTreeSet<u16>,
+    /// How it would be shut in.
+    pub level: Level,
 }
 
 /// What an execution yielded.
@@ -87,6 +107,16 @@ pub struct Draft {
 pub struct Output {
     /// What the model is told.
     pub result: Text,
+    /// Of a process, its exit status; another one than 0 is a failure.
+    pub exit: Option<i32>,
+}
+
+impl Output {
+    /// What a tool without a process yields.
+    pub fn of(result: Text) -> Self {
+        let exit = None;
+        Self { result, exit }
+    }
 }
 
 /// An execution that was started and has no outcome. Its run and call are part of it because the
@@ -134,6 +164,18 @@ pub enum ToolError {
     #[error("{detail}")]
     Failed {
         /// What stood in the way.
+        detail: String,
+    },
+    /// It was stopped because somebody wanted that; what it did until then stands.
+    #[error("{detail}")]
+    Interrupted {
+        /// What it said until then.
+        detail: String,
+    },
+    /// It took too long and was ended; what it did until then stands.
+    #[error("{detail}")]
+    TimedOut {
+        /// What it said until then.
         detail: String,
     },
     /// It may have taken effect, and nobody can tell.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::registry::{Registry, RegistryError};
 use super::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, Words};
+use crate::stop::Halt;
 
 /// Items of a list: more are not read, neither by a model nor by a person.
 const ITEMS_MAX: u64 = 200;
@@ -48,9 +49,9 @@ struct Todo;
 
 #[async_trait]
 impl ExecuteTool for Todo {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let result = Text::plain(list(&permit.spend().arguments));
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     /// The list is its result: without one there is none.

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::registry::{Registry, RegistryError};
 use super::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, Words};
+use crate::stop::Halt;
 
 /// Bytes of one piece: less than the conversation shows unclipped.
 pub const PIECE_BYTES_MAX: usize = 24 * 1024;
@@ -61,7 +62,7 @@ struct Retrieve(Arc<dyn Results>);
 
 #[async_trait]
 impl ExecuteTool for Retrieve {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let granted = permit.spend();
         let call = granted.arguments.get("call").and_then(Value::as_str);
         let call: CallId = call
@@ -75,9 +76,7 @@ impl ExecuteTool for Retrieve {
             ))
         })?;
         let from = usize::try_from(from.unwrap_or(0)).unwrap_or(usize::MAX);
-        piece(&whole, from).map(|text| Output {
-            result: Text::plain(text),
-        })
+        piece(&whole, from).map(|text| Output::of(Text::plain(text)))
     }
 
     /// Reading has no effect that could be half done.

@@ -6,7 +6,8 @@ use super::report::{ContentCounts, FindingKind, Findings, Place};
 use crate::content::{Blob, Commitment, Content, Contents, size_class};
 use crate::envelope::Envelope;
 use crate::event::Event;
-use crate::id::{Position, StreamId};
+use crate::id::{Name, Position, StreamId};
+use crate::policy::EXECUTE_COMMAND;
 
 /// Contents that are read together.
 const BATCH_CONTENTS_MAX: usize = 64;
@@ -21,6 +22,8 @@ pub(super) struct Wanted {
     pub(super) blob: Blob,
     role: String,
     place: Place,
+    /// Whether judging a decision again reads it.
+    judged: bool,
 }
 
 /// What was read so far.
@@ -56,6 +59,7 @@ impl ContentCheck {
                 blob: *blob,
                 role: role.clone(),
                 place,
+                judged: is_judged(envelope.event(), role),
             })
             .collect()
     }
@@ -84,7 +88,7 @@ impl ContentCheck {
             "has another size than the record tells"
         } else {
             self.counts.readable = self.counts.readable.saturating_add(1);
-            if role == "precondition" {
+            if wanted.judged {
                 let held = self.streams.entry(wanted.stream).or_default();
                 let commitment = wanted.blob.commitment;
                 held.aims.insert_checked(commitment, content.clone());
@@ -115,6 +119,25 @@ impl ContentCheck {
         if matches!(envelope.event(), Event::RunFinished(_)) {
             self.streams.remove(&envelope.stream());
         }
+    }
+}
+
+/// Whether judging a decision again reads the content of this role.
+fn is_judged(event: &Event, role: &str) -> bool {
+    let runs = |tool: &Name| tool.as_str() == EXECUTE_COMMAND;
+    let command = match event {
+        Event::CallProposed(proposed) => runs(&proposed.tool),
+        // What the model wrote may be word for word what is proposed: one content, named first here.
+        Event::ModelReplied(replied) if role.starts_with("arguments.") => {
+            let mut tools = replied.calls.iter().filter_map(|call| call.tool.as_ref());
+            return tools.any(runs);
+        }
+        _ => false,
+    };
+    match role {
+        "precondition" | "narrowing" | "text" | "entry" => true,
+        "arguments" | "execute_arguments" | "program" => command,
+        _ => false,
     }
 }
 

@@ -1,9 +1,12 @@
 //! Automatic decisions judged again, from what was recorded before each of them.
 
+use std::collections::BTreeSet;
+
 use crate::approval::By;
+use crate::containment::Level;
 use crate::content::{Commitment, Contents};
 use crate::event::{ApprovalGranted, CallRefused, Event, RefusalKind};
-use crate::gate_input::{gate_input, gate_needs};
+use crate::gate_input::{Bench, gate_input, gate_needs};
 use crate::id::{CallId, Version};
 use crate::judge::{Judge, Verdict};
 use crate::run::{RunState, Turn};
@@ -30,6 +33,7 @@ pub(super) fn recorded_verdict(
             Verdict::Approve {
                 by: grant.by.clone(),
                 tier: grant.tier,
+                network: BTreeSet::new(),
             },
         )),
         Event::CallRefused(refused) => declined(refused),
@@ -43,6 +47,7 @@ pub(super) fn recorded_verdict(
         | Event::PromptAdded(_)
         | Event::ApprovalRevoked(_)
         | Event::QuestionAnswered(_)
+        | Event::RiskAssessed(_)
         | Event::PolicyChanged(_)
         | Event::ToolAllowed(_)
         | Event::CallProposed(_)
@@ -63,6 +68,8 @@ pub(super) fn recorded_verdict(
         | Event::RunFinished(_)
         | Event::LedgerCreated(_)
         | Event::RulesAdopted(_)
+        | Event::GrantAdded(_)
+        | Event::GrantRevoked(_)
         | Event::ClockStepped(_)
         | Event::AttemptRefused(_) => None,
     }
@@ -76,6 +83,7 @@ fn declined(refused: &CallRefused) -> Option<(CallId, Verdict)> {
             Verdict::Decline {
                 kind: refused.kind,
                 of: refused.of,
+                rule: refused.rule.clone(),
             },
         )),
         RefusalKind::UnknownTool
@@ -83,6 +91,14 @@ fn declined(refused: &CallRefused) -> Option<(CallId, Verdict)> {
         | RefusalKind::BadArguments
         | RefusalKind::DeniedTool
         | RefusalKind::OverLimit => None,
+    }
+}
+
+/// How far the process could be shut in, where a request says that it is less than was proposed.
+pub(super) fn shown_weaker(event: &Event) -> Option<Level> {
+    match event {
+        Event::ApprovalRequested(asked) => Level::recorded(asked.containment?, &asked.missing),
+        _ => None,
     }
 }
 
@@ -102,16 +118,21 @@ pub(super) fn judge_again(
     judge: &dyn Judge,
     before: &RunState,
     contents: &Contents,
+    bench: Bench<'_>,
     (call, recorded): &(CallId, Verdict),
 ) -> Again {
     let needs = gate_needs(before, *call);
     if needs.iter().any(|needed| contents.get(needed).is_none()) {
         return Again::Unknown;
     }
-    let Some(input) = gate_input(before, contents, *call) else {
+    let Some(input) = gate_input(before, contents, bench, *call) else {
         return Again::Differs(format!("a verdict on {call}, which was not proposed"));
     };
-    let verdict = judge.judge(&input);
+    let mut verdict = judge.judge(&input);
+    if let Verdict::Approve { network, .. } = &mut verdict {
+        // Which ports it has is recorded where it starts.
+        network.clear();
+    }
     if verdict == *recorded {
         Again::Same
     } else {
@@ -122,11 +143,13 @@ pub(super) fn judge_again(
 
 fn said(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Approve { by, tier } => {
+        Verdict::Approve { by, tier, .. } => {
             let by = match by {
                 By::Person { principal, .. } => format!("person {principal}"),
                 By::Policy { rule } => format!("policy {rule}"),
                 By::List { tool } => format!("list entry {tool}"),
+                By::Grant { grant } => format!("grant {grant}"),
+                By::Rule { rule } => format!("rule {rule}"),
                 By::Tool => String::from("the tool"),
             };
             format!("approve as {tier} by {by}")
@@ -142,10 +165,12 @@ fn said(verdict: &Verdict) -> String {
             format!("ask {quorum} person(s) as {tier} by {rule}{expires}")
         }
         Verdict::Question => String::from("put the question to a person"),
-        Verdict::Decline { kind, of } => match of {
-            Some(of) => format!("decline ({kind:?} {of})"),
-            None => format!("decline ({kind:?})"),
-        },
+        Verdict::Unjudged => String::from("judge it first"),
+        Verdict::Decline { kind, of, rule } => {
+            let of = of.map(|of| format!(" {of}")).unwrap_or_default();
+            let rule = rule.as_ref().map(|rule| format!(" {rule}"));
+            format!("decline ({kind:?}{of}{})", rule.unwrap_or_default())
+        }
     }
 }
 
@@ -179,43 +204,11 @@ pub(super) struct JudgedOn {
 
 /// What a decision says it was judged on.
 pub(super) fn judged_on(event: &Event) -> Option<JudgedOn> {
-    let (authority, rules) = match event {
-        Event::RunStarted(e) => (e.authority, Some(e.rules)),
-        Event::ApprovalRequested(e) => (e.authority, Some(e.rules)),
-        Event::ApprovalGranted(ApprovalGranted::Automatic(e)) => (e.authority, None),
-        Event::ApprovalGranted(ApprovalGranted::ByPerson(e)) => (e.authority, None),
-        Event::ApprovalDenied(e) => (e.authority, None),
-        Event::CallRefused(e) => (e.authority, None),
-        Event::ExecutionStarted(e) => (e.authority, None),
-        Event::ExecutionRefused(e) => (e.authority, None),
-        Event::SegmentStarted(_)
-        | Event::SegmentEnded(_)
-        | Event::ModelCalled(_)
-        | Event::ModelReplied(_)
-        | Event::ModelFailed(_)
-        | Event::QuestionAsked(_)
-        | Event::PromptAdded(_)
-        | Event::ApprovalRevoked(_)
-        | Event::QuestionAnswered(_)
-        | Event::PolicyChanged(_)
-        | Event::ToolAllowed(_)
-        | Event::CallProposed(_)
-        | Event::ApprovalExpired(_)
-        | Event::ExecutionSucceeded(_)
-        | Event::ExecutionFailed(_)
-        | Event::ExecutionStale(_)
-        | Event::ExecutionInterrupted(_)
-        | Event::ExecutionInDoubt(_)
-        | Event::ExecutionSettled(_)
-        | Event::LimitsTightened(_)
-        | Event::ToolsNarrowed(_)
-        | Event::RunParked(_)
-        | Event::RunCancelRequested(_)
-        | Event::RunFinished(_)
-        | Event::LedgerCreated(_)
-        | Event::RulesAdopted(_)
-        | Event::ClockStepped(_)
-        | Event::AttemptRefused(_) => return None,
+    let rules = match event {
+        Event::RunStarted(e) => Some(e.rules),
+        Event::ApprovalRequested(e) => Some(e.rules),
+        _ => None,
     };
+    let authority = event.authority()?;
     Some(JudgedOn { authority, rules })
 }

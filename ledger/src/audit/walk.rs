@@ -6,12 +6,15 @@
 use std::collections::BTreeMap;
 
 use super::contents::ContentCheck;
-use super::rejudge::{Again, expiry_differs, judge_again, judged_on, recorded_verdict};
+use super::rejudge::{
+    Again, expiry_differs, judge_again, judged_on, recorded_verdict, shown_weaker,
+};
 use super::report::{DecisionCounts, FindingKind, Findings, HeadPosition, Place};
-use crate::authority::{AuthorityState, evolve_authority};
+use crate::authority::{AuthorityState, Standing, evolve_authority};
 use crate::digest::{Digest, Purpose, digest};
 use crate::envelope::{Envelope, LinkError, RecordError, ledger_genesis, stream_genesis};
 use crate::event::Event;
+use crate::gate_input::Bench;
 use crate::id::{LedgerId, Position, StreamId, Version};
 use crate::judge::Judge;
 use crate::merkle::{Frontier, Root};
@@ -352,9 +355,20 @@ impl<'a> Walk<'a> {
             return;
         };
         let contents = self.contents.of(envelope.stream());
-        let again = match (self.judge, before) {
-            (Some(judge), Some(before)) => judge_again(judge, before, contents, &verdict),
-            (Some(_) | None, Some(_) | None) => Again::Unknown,
+        let again = match (self.judge, before, &self.authority) {
+            (Some(judge), Some(before), Some(authority)) => {
+                let weaker = shown_weaker(envelope.event());
+                let bench = Bench {
+                    standing: Standing {
+                        state: authority,
+                        contents: self.contents.of(authority.ledger().authority()),
+                    },
+                    at: envelope.at(),
+                    weaker: weaker.as_ref(),
+                };
+                judge_again(judge, before, contents, bench, &verdict)
+            }
+            (_, _, _) => Again::Unknown,
         };
         let counts = &mut self.decisions;
         let detail = match again {

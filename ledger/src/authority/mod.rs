@@ -1,11 +1,18 @@
 //! The authority stream folded: which ledger this is, and by which rules it decides now.
 
-use crate::content::Commitment;
+mod decide;
+
+use std::collections::BTreeMap;
+
+use crate::approval::By;
+use crate::content::{Commitment, Contents};
 use crate::digest::Digest;
 use crate::envelope::{Envelope, LinkError, ledger_genesis};
-use crate::event::{Event, LedgerCreated};
-use crate::id::{EventId, LedgerId, StreamId, Version};
+use crate::event::{Change, Event, GrantKind, LedgerCreated};
+use crate::id::{EventId, GrantId, LedgerId, StreamId, Version};
 use crate::time::Timestamp;
+
+pub use decide::{AuthorityCommand, decide_authority};
 
 /// Why a record cannot follow in the authority stream.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +28,30 @@ pub enum AuthorityError {
     Empty,
 }
 
+/// Something that runs unasked in every run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// What it says.
+    pub entry: Commitment,
+    /// What it allows.
+    pub kind: GrantKind,
+    /// Who granted it.
+    pub by: By,
+    /// When.
+    pub at: Timestamp,
+    /// From then on it allows nothing.
+    pub expires_at: Option<Timestamp>,
+    /// Who took it back, and when.
+    pub revoked: Option<(By, Timestamp)>,
+}
+
+impl Grant {
+    /// Whether it allows anything at this time.
+    pub fn holds(&self, at: Timestamp) -> bool {
+        self.revoked.is_none() && self.expires_at.is_none_or(|end| at < end)
+    }
+}
+
 /// What the authority stream says so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorityState {
@@ -28,6 +59,7 @@ pub struct AuthorityState {
     created: LedgerCreated,
     created_digest: Digest,
     rules: Option<Commitment>,
+    grants: BTreeMap<GrantId, Grant>,
     version: Version,
     digest: Digest,
     last: (EventId, Timestamp),
@@ -54,6 +86,11 @@ impl AuthorityState {
         self.rules
     }
 
+    /// Everything that was ever granted to all runs, by id.
+    pub fn grants(&self) -> &BTreeMap<GrantId, Grant> {
+        &self.grants
+    }
+
     /// Version of the newest record.
     pub fn version(&self) -> Version {
         self.version
@@ -68,6 +105,15 @@ impl AuthorityState {
     pub fn last(&self) -> (EventId, Timestamp) {
         self.last
     }
+}
+
+/// What stands at a moment: the authority stream folded, with its contents.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing<'a> {
+    /// The state.
+    pub state: &'a AuthorityState,
+    /// The contents of the stream.
+    pub contents: &'a Contents,
 }
 
 /// The state after one more record.
@@ -93,6 +139,7 @@ pub fn evolve_authority(
             created: created.clone(),
             created_digest: envelope.digest(),
             rules: None,
+            grants: BTreeMap::new(),
             version: Version::ZERO,
             digest: envelope.digest(),
             last,
@@ -104,9 +151,34 @@ pub fn evolve_authority(
         .next()
         .ok_or(AuthorityError::Illegal("a record past the end"))?;
     envelope.verify_link(state.ledger, state.ledger.authority(), next, state.digest)?;
-    let text = envelope.blobs().get("text").map(|blob| blob.commitment);
-    match (envelope.event(), text, state.rules) {
-        (Event::RulesAdopted(_), Some(text), None) => state.rules = Some(text),
+    let blob = |name: &str| envelope.blobs().get(name).map(|blob| blob.commitment);
+    match envelope.event() {
+        Event::RulesAdopted(adopted)
+            if (adopted.change == Change::First) == state.rules.is_none() =>
+        {
+            state.rules = Some(blob("text").ok_or(illegal)?);
+        }
+        Event::GrantAdded(added) if added.grant == GrantId::added_at(next) => {
+            let grant = Grant {
+                entry: blob("entry").ok_or(illegal)?,
+                kind: added.kind,
+                by: added.by.clone(),
+                at: header.at,
+                expires_at: added.expires_at,
+                revoked: None,
+            };
+            state.grants.insert(added.grant, grant);
+        }
+        Event::GrantRevoked(revoked) => {
+            let grant = state
+                .grants
+                .get_mut(&revoked.grant)
+                .ok_or(illegal.clone())?;
+            if grant.revoked.is_some() {
+                return Err(illegal);
+            }
+            grant.revoked = Some((revoked.by.clone(), header.at));
+        }
         _ => return Err(illegal),
     }
     state.version = next;

@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::approval::By;
 use crate::digest::{Digest, DigestError};
-use crate::id::StreamId;
+use crate::id::{GrantId, StreamId};
+use crate::time::Timestamp;
 
 /// An Ed25519 public key, as 64 lower-case hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +61,10 @@ pub struct LedgerCreated {
 pub enum Change {
     /// There were none before.
     First,
+    /// Every rule that allows was there before.
+    Tightens,
+    /// Something may be allowed that was not.
+    Widens,
 }
 
 /// Rules came into force. Content: text.
@@ -67,4 +73,37 @@ pub enum Change {
 pub struct RulesAdopted {
     /// Which way they changed.
     pub change: Change,
+}
+
+/// What a grant allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GrantKind {
+    /// Commands with a key.
+    Command,
+}
+
+/// Something runs unasked from here on, in every run. Content: entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GrantAdded {
+    /// Who.
+    pub by: By,
+    /// From then on it allows nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// The grant.
+    pub grant: GrantId,
+    /// What it allows.
+    pub kind: GrantKind,
+}
+
+/// A grant allows nothing any more. Content: reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GrantRevoked {
+    /// Who.
+    pub by: By,
+    /// The grant.
+    pub grant: GrantId,
 }

@@ -1,16 +1,19 @@
 //! Events of one call: proposed, refused, started, and how its execution ended.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::approval::By;
-use crate::containment::Containment;
+use crate::containment::{Containment, Part};
 use crate::digest::Digest;
 use crate::id::{CallId, Name, Version};
 use crate::precondition::PreconditionKind;
+use crate::program::ProgramClass;
 use crate::risk::DeclaredRisk;
 
 /// What would be done, against what. Content: arguments, `execute_arguments`, message, preview,
-/// precondition.
+/// precondition, program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallProposed {
@@ -23,8 +26,17 @@ pub struct CallProposed {
     /// The hidden half, where the tool is a pair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execute: Option<Name>,
+    /// What is missing of the containment profile.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub missing: BTreeSet<Part>,
+    /// TCP ports that it would have.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub network: BTreeSet<u16>,
     /// What kind of precondition it has.
     pub precondition: PreconditionKind,
+    /// Whose hands the program is in that it would run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramClass>,
     /// What the tool declares.
     pub risk: DeclaredRisk,
     /// The pending call that a person gave other arguments: this one stands in its place.
@@ -69,6 +81,9 @@ pub struct CallRefused {
     /// The denied call that it repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<CallId>,
+    /// The rule that forbids it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Name>,
 }
 
 /// Durable before the effect; mints the permit.
@@ -85,6 +100,12 @@ pub struct ExecutionStarted {
     pub containment: Containment,
     /// The segment that executes it.
     pub epoch: u32,
+    /// What is missing of the containment profile.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub missing: BTreeSet<Part>,
+    /// TCP ports that it has.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub network: BTreeSet<u16>,
     /// Digest of the proposal.
     pub proposal: Digest,
 }
@@ -103,6 +124,8 @@ pub enum StartRefusal {
     Expired,
     /// A cap is spent.
     Budget,
+    /// The process cannot be shut in as was shown.
+    Containment,
 }
 
 /// The grant no longer held: it is void, and a new verdict follows in the same append.
@@ -141,6 +164,9 @@ pub struct ExecutionEnded {
     pub call: CallId,
     /// How long it took.
     pub duration_ms: u64,
+    /// Of a process, its exit status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
     /// Of a failure, its kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<FailureKind>,

@@ -6,16 +6,20 @@ mod authority;
 mod call;
 mod journal;
 mod model;
+mod risk;
 mod run;
 mod verdict;
 
-pub use authority::{Change, LedgerCreated, PublicKey, RulesAdopted};
+pub use authority::{
+    Change, GrantAdded, GrantKind, GrantRevoked, LedgerCreated, PublicKey, RulesAdopted,
+};
 pub use call::{
     CallProposed, CallRefused, DoubtReason, ExecutionEnded, ExecutionInDoubt, ExecutionRefused,
     ExecutionSettled, ExecutionStarted, FailureKind, RefusalKind, Settlement, StartRefusal,
 };
 pub use journal::{AttemptKind, AttemptRefused, ClockStepped};
 pub use model::{ModelCalled, ModelFailed, ModelFailure, ModelReplied, NamedCall, Stop};
+pub use risk::{Demand, RiskAssessed, RiskSource};
 pub use run::{
     LimitsTightened, OpenCall, OpenWhy, Outcome, PolicyChanged, PromptAdded, RunCancelRequested,
     RunFinished, RunParked, RunStarted, SegmentEnd, SegmentEnded, SegmentReason, SegmentStarted,
@@ -30,7 +34,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::approval::By;
-use crate::id::CallId;
+use crate::id::{CallId, Version};
 
 /// What a replay does with an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +125,7 @@ events! {
     ModelReplied(ModelReplied) = "model.replied",
     ModelFailed(ModelFailed) = "model.failed",
     CallProposed(CallProposed) = "call.proposed",
+    RiskAssessed(RiskAssessed) = "risk.assessed",
     CallRefused(CallRefused) = "call.refused",
     ApprovalRequested(ApprovalRequested) = "approval.requested",
     ApprovalGranted(ApprovalGranted) = "approval.granted",
@@ -146,6 +151,8 @@ events! {
     RunFinished(RunFinished) = "run.finished",
     LedgerCreated(LedgerCreated) = "ledger.created",
     RulesAdopted(RulesAdopted) = "rules.adopted",
+    GrantAdded(GrantAdded) = "grant.added",
+    GrantRevoked(GrantRevoked) = "grant.revoked",
     ClockStepped(ClockStepped) = "clock.stepped",
     AttemptRefused(AttemptRefused) = "attempt.refused",
 }
@@ -174,6 +181,8 @@ impl Event {
             | Self::RunCancelRequested(_)
             | Self::LedgerCreated(_)
             | Self::RulesAdopted(_)
+            | Self::GrantAdded(_)
+            | Self::GrantRevoked(_)
             | Self::ClockStepped(_)
             | Self::AttemptRefused(_)
             | Self::ApprovalGranted(ApprovalGranted::ByPerson(_)) => Class::Given,
@@ -186,7 +195,15 @@ impl Event {
             | Self::ExecutionInDoubt(_) => Class::Observed,
             Self::ExecutionSettled(settled) => match settled.by {
                 By::Person { .. } => Class::Given,
-                By::Policy { .. } | By::List { .. } | By::Tool => Class::Observed,
+                By::Policy { .. }
+                | By::List { .. }
+                | By::Grant { .. }
+                | By::Rule { .. }
+                | By::Tool => Class::Observed,
+            },
+            Self::RiskAssessed(assessed) => match assessed.source {
+                RiskSource::Plugin | RiskSource::Model => Class::Observed,
+                RiskSource::Rule | RiskSource::Floor => Class::Derived,
             },
             // What a person gave other arguments was brought in by that person.
             Self::CallProposed(proposed) => match proposed.supersedes {
@@ -209,6 +226,7 @@ impl Event {
     pub const fn call(&self) -> Option<CallId> {
         match self {
             Self::CallProposed(e) => Some(e.call),
+            Self::RiskAssessed(e) => Some(e.call),
             Self::CallRefused(e) => Some(e.call),
             Self::ApprovalRequested(e) => Some(e.call),
             Self::ApprovalGranted(e) => Some(e.call()),
@@ -242,7 +260,54 @@ impl Event {
             | Self::RunFinished(_)
             | Self::LedgerCreated(_)
             | Self::RulesAdopted(_)
+            | Self::GrantAdded(_)
+            | Self::GrantRevoked(_)
             | Self::ClockStepped(_) => None,
+        }
+    }
+
+    /// The version of the authority stream that it was decided on.
+    pub const fn authority(&self) -> Option<Version> {
+        match self {
+            Self::RunStarted(e) => Some(e.authority),
+            Self::RiskAssessed(e) => Some(e.authority),
+            Self::ApprovalRequested(e) => Some(e.authority),
+            Self::ApprovalGranted(ApprovalGranted::Automatic(e)) => Some(e.authority),
+            Self::ApprovalGranted(ApprovalGranted::ByPerson(e)) => Some(e.authority),
+            Self::ApprovalDenied(e) => Some(e.authority),
+            Self::CallRefused(e) => Some(e.authority),
+            Self::ExecutionStarted(e) => Some(e.authority),
+            Self::ExecutionRefused(e) => Some(e.authority),
+            Self::SegmentStarted(_)
+            | Self::SegmentEnded(_)
+            | Self::ModelCalled(_)
+            | Self::ModelReplied(_)
+            | Self::ModelFailed(_)
+            | Self::QuestionAsked(_)
+            | Self::PromptAdded(_)
+            | Self::ApprovalRevoked(_)
+            | Self::QuestionAnswered(_)
+            | Self::PolicyChanged(_)
+            | Self::ToolAllowed(_)
+            | Self::CallProposed(_)
+            | Self::ApprovalExpired(_)
+            | Self::ExecutionSucceeded(_)
+            | Self::ExecutionFailed(_)
+            | Self::ExecutionStale(_)
+            | Self::ExecutionInterrupted(_)
+            | Self::ExecutionInDoubt(_)
+            | Self::ExecutionSettled(_)
+            | Self::LimitsTightened(_)
+            | Self::ToolsNarrowed(_)
+            | Self::RunParked(_)
+            | Self::RunCancelRequested(_)
+            | Self::RunFinished(_)
+            | Self::LedgerCreated(_)
+            | Self::RulesAdopted(_)
+            | Self::GrantAdded(_)
+            | Self::GrantRevoked(_)
+            | Self::ClockStepped(_)
+            | Self::AttemptRefused(_) => None,
         }
     }
 
@@ -259,6 +324,8 @@ impl Event {
                 | Self::RunCancelRequested(_)
                 | Self::LedgerCreated(_)
                 | Self::RulesAdopted(_)
+                | Self::GrantAdded(_)
+                | Self::GrantRevoked(_)
         )
     }
 

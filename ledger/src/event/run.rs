@@ -5,10 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::approval::By;
 use crate::budget::Limits;
 use crate::content::Commitment;
+use crate::digest::Digest;
 use crate::id::{CallId, DriverId, HostId, Name, Version};
-use crate::policy::{ApprovalPolicy, Attendance, HttpApproval};
+use crate::policy::{ApprovalPolicy, Attendance, ContainmentRule, HttpApproval};
 
-/// Its first prompt and all it will ever be allowed. Content: prompt, system, workspace, scope.
+/// Its first prompt and all it will ever be allowed. Content: prompt, system, workspace, scope,
+/// config, narrowing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunStarted {
@@ -20,6 +22,9 @@ pub struct RunStarted {
     pub authority: Version,
     /// The release that started it.
     pub binary: Name,
+    /// What becomes of calls that cannot be shut in by the whole profile.
+    #[serde(default, skip_serializing_if = "ContainmentRule::is_prefer")]
+    pub containment: ContainmentRule,
     /// What decides web requests.
     pub http_approval: HttpApproval,
     /// Its caps.
@@ -28,6 +33,9 @@ pub struct RunStarted {
     pub model: Name,
     /// How long an approval may stay unanswered.
     pub park_expiry_ms: u64,
+    /// Digest of the plugin that judges every gated call, purpose `file`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<Digest>,
     /// Up to which tier gated calls run unasked.
     pub policy: ApprovalPolicy,
     /// Commitment to the rules in force.

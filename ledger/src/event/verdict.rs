@@ -1,8 +1,11 @@
 //! Events by which a call is asked about, allowed or turned down.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::approval::By;
+use crate::containment::{Containment, Part};
 use crate::content::Commitment;
 use crate::digest::Digest;
 use crate::id::{AnswerId, CallId, Name, Version};
@@ -13,12 +16,21 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRequested {
+    /// Digest of the `risk.assessed` that the tier comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assessed: Option<Digest>,
     /// Version of the authority stream it was judged on.
     pub authority: Version,
     /// The call.
     pub call: CallId,
+    /// How its process is shut in, where that is weaker than the proposal says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub containment: Option<Containment>,
     /// From then on an answer is too late.
     pub expires_at: Timestamp,
+    /// What is missing then of the containment profile.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub missing: BTreeSet<Part>,
     /// Digest of the proposal.
     pub proposal: Digest,
     /// How many people must approve.

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Owner;
 use super::cell::Cell;
+use crate::containment::Level;
 use crate::content::{Blob, Commitment, Texts};
 use crate::digest::Digest;
 use crate::envelope::Envelope;
@@ -34,6 +35,7 @@ impl Owner {
         run: RunId,
         call: CallId,
         active_ms: u64,
+        level: Level,
     ) -> Result<Begun, LedgerError> {
         let mut cell = self.cell(run).await?;
         let staged = |version: Version| {
@@ -70,16 +72,25 @@ impl Owner {
             }
         }
         let granted = self.granted(run, call, proposed).await?;
-        let command = Command::Begin { call, active_ms };
+        let command = Command::Begin {
+            call,
+            active_ms,
+            level,
+        };
         let recorded = self.stage(run, &mut cell, &Caller::Driver, (command, Texts::new()))?;
-        let attempt = recorded.iter().find_map(|record| match record.event() {
-            Event::ExecutionStarted(event) => Some(event.attempt),
+        let started = recorded.iter().find_map(|record| match record.event() {
+            Event::ExecutionStarted(event) => Some(event.clone()),
             _ => None,
         });
         self.commit_cell(run, &mut cell).await?;
-        Ok(match attempt {
+        Ok(match started {
             None => Begun::Refused,
-            Some(attempt) => Begun::Permit(Box::new(Permit::mint(Granted { attempt, ..granted }))),
+            Some(started) => Begun::Permit(Box::new(Permit::mint(Granted {
+                attempt: started.attempt,
+                network: started.network,
+                missing: started.missing,
+                ..granted
+            }))),
         })
     }
 
@@ -157,6 +168,7 @@ impl Owner {
             proposed.precondition,
             proposed.message,
             proposed.preview,
+            proposed.runs,
         ];
         let commitments: BTreeSet<_> = shown.iter().flatten().map(|blob| blob.commitment).collect();
         let commitments: Vec<_> = commitments.into_iter().collect();
@@ -178,6 +190,10 @@ impl Owner {
             }
             None => None,
         };
+        let program = match &proposed.runs {
+            Some(blob) => Some(serde_json::from_slice(read(blob)).map_err(unreadable)?),
+            None => None,
+        };
         Ok(Granted {
             run,
             call,
@@ -186,6 +202,9 @@ impl Owner {
             execute: proposed.execute,
             arguments,
             precondition,
+            program,
+            network: BTreeSet::new(),
+            missing: BTreeSet::new(),
         })
     }
 }

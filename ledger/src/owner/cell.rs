@@ -167,8 +167,8 @@ impl Owner {
 
     /// Whether a stream is the authority stream or the journal, which are no runs.
     fn is_reserved(&self, stream: StreamId) -> bool {
-        let authority = lock(&self.authority);
-        stream == authority.ledger().authority() || stream == authority.journal()
+        let authority = self.standing();
+        stream == authority.state.ledger().authority() || stream == authority.state.journal()
     }
 
     /// Commits to the texts of a command: those the run has already keep their commitment.

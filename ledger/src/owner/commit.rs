@@ -20,6 +20,7 @@ fn is_conditional(event: &Event) -> bool {
             event,
             Event::RunStarted(_)
                 | Event::ModelCalled(_)
+                | Event::RiskAssessed(_)
                 | Event::CallRefused(_)
                 | Event::ApprovalRequested(_)
                 | Event::QuestionAsked(_)

@@ -5,6 +5,7 @@
 //! `evolve` refuses is never stored.
 
 mod answer;
+mod authority;
 mod begin;
 mod cell;
 mod commit;
@@ -17,18 +18,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::lock::Mutex as AsyncMutex;
 
-use crate::authority::{AuthorityState, evolve_authority, fold_authority};
+use crate::authority::AuthorityState;
 use crate::clock::{Clock, Stamps};
 use crate::content::{Contents, Texts};
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
-use crate::id::{DriverId, Position, RunId, Version};
-use crate::judge::Judge;
+use crate::gate_input::Bench;
+use crate::id::{CallId, DriverId, Position, RunId, Version};
+use crate::judge::{Judge, Verdict};
 use crate::run::{Caller, Command, Origin, Rejection, RunState};
-use crate::store::pages::read_stream;
 use crate::store::{EventStore, Stored};
 use crate::time::Timestamp;
 
+use authority::Authority;
 use cell::Cell;
 use journal::Journal;
 
@@ -57,7 +59,7 @@ pub struct Work {
 
 pub(crate) struct Owner {
     parts: Parts,
-    authority: Mutex<AuthorityState>,
+    authority: Mutex<Arc<Authority>>,
     cells: Mutex<BTreeMap<RunId, Arc<AsyncMutex<Cell>>>>,
     newest: Mutex<Timestamp>,
     journal: AsyncMutex<Journal>,
@@ -73,8 +75,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Owner {
     pub(crate) async fn open(parts: Parts) -> Result<Self, LedgerError> {
         let ledger = first_record(&parts.store).await?.header().ledger;
-        let records = read_stream(&*parts.store, ledger.authority(), Version::ZERO).await?;
-        let authority = fold_authority(records.iter().map(|record| &record.envelope))?;
+        let authority = Authority::load(&*parts.store, ledger).await?;
         let size = parts.store.tail().await?.size;
         let last = Position::new(size.saturating_sub(1));
         let newest = match parts.store.read_all(last, 1).await?.pop() {
@@ -83,7 +84,7 @@ impl Owner {
         };
         let owner = Self {
             parts,
-            authority: Mutex::new(authority),
+            authority: Mutex::new(Arc::new(authority)),
             cells: Mutex::default(),
             newest: Mutex::new(newest),
             journal: AsyncMutex::default(),
@@ -107,14 +108,14 @@ impl Owner {
     }
 
     pub(crate) fn authority(&self) -> AuthorityState {
-        lock(&self.authority).clone()
+        self.standing().state.clone()
     }
 
     pub(crate) fn origin(&self) -> Origin {
-        let authority = lock(&self.authority);
+        let authority = self.standing();
         Origin {
-            ledger: authority.ledger(),
-            created: *authority.created(),
+            ledger: authority.state.ledger(),
+            created: *authority.state.created(),
         }
     }
 
@@ -135,19 +136,38 @@ impl Owner {
         *newest = at.max(*newest);
     }
 
-    /// Reads what came to the authority stream since it was folded.
-    async fn refresh_authority(&self) -> Result<(), LedgerError> {
-        let known = self.authority();
-        let Some(from) = known.version().next() else {
-            return Ok(());
+    /// Whether a call must be judged before it can have a verdict.
+    pub(crate) async fn is_unjudged(&self, run: RunId, call: CallId) -> Result<bool, LedgerError> {
+        let cell = self.cell(run).await?;
+        let at = self.at(run, cell.state.as_ref());
+        let verdict = self.verdict(at, &cell, &Command::Gate { call });
+        Ok(verdict == Some(Verdict::Unjudged))
+    }
+
+    /// Looks at a run with its contents, and at who and what is trusted now.
+    pub(crate) async fn look_with<T>(
+        &self,
+        run: RunId,
+        look: impl FnOnce(&RunState, &Contents, Bench<'_>) -> T,
+    ) -> Result<T, LedgerError> {
+        let cell = self.cell(run).await?;
+        let authority = self.standing();
+        let bench = Bench {
+            standing: authority.standing(),
+            at: self.now(),
+            weaker: None,
         };
-        let news = read_stream(&*self.parts.store, known.ledger().authority(), from).await?;
-        let mut state = known;
-        for record in &news {
-            state = evolve_authority(Some(state), &record.envelope)?;
-        }
-        *lock(&self.authority) = state;
-        Ok(())
+        Ok(look(cell.state(run)?, &cell.contents, bench))
+    }
+
+    /// Looks at who and what is trusted now.
+    pub(crate) fn look_at_authority<T>(&self, look: impl FnOnce(Bench<'_>) -> T) -> T {
+        let authority = self.standing();
+        look(Bench {
+            standing: authority.standing(),
+            at: self.now(),
+            weaker: None,
+        })
     }
 
     /// Looks at a run with its contents.

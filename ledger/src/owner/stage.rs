@@ -8,7 +8,7 @@ use crate::content::Texts;
 use crate::envelope::{Envelope, Header, stream_genesis};
 use crate::error::LedgerError;
 use crate::event::Event;
-use crate::gate_input::gate_input;
+use crate::gate_input::{Bench, gate_input};
 use crate::id::{EventId, RunId, Version};
 use crate::judge::Verdict;
 use crate::run::{Caller, Command, Decided, Given, Rejection, RunState, decide, evolve};
@@ -31,17 +31,19 @@ impl Owner {
         act: (Command, Texts),
     ) -> Result<Vec<Envelope>, LedgerError> {
         let (command, texts) = act;
-        let authority = self.authority();
+        let authority = self.standing();
+        let authority = &authority.state;
         let no_rules = || LedgerError::Integrity(String::from("no rules were ever adopted"));
         let rules = authority.rules().ok_or_else(no_rules)?;
         let interned = self.intern(run, cell, texts);
+        let at = self.at(run, cell.state.as_ref());
         let given = Given {
-            at: self.at(run, cell.state.as_ref()),
+            at,
             caller: caller.clone(),
             authority: authority.version(),
             rules,
             blobs: interned.blobs.clone(),
-            verdict: self.verdict(cell, &command),
+            verdict: self.verdict(at, cell, &command),
         };
         let decided = decide(cell.state.as_ref(), &given, command)?;
         let envelopes = match self.record(run, cell, &given, decided) {
@@ -61,16 +63,26 @@ impl Owner {
     }
 
     /// The gate's verdict, for the commands that need one.
-    fn verdict(&self, cell: &Cell, command: &Command) -> Option<Verdict> {
-        let (Command::Gate { call } | Command::Begin { call, .. }) = command else {
-            return None;
+    pub(super) fn verdict(&self, at: Timestamp, cell: &Cell, command: &Command) -> Option<Verdict> {
+        let (call, level) = match command {
+            Command::Gate { call } => (*call, None),
+            Command::Begin { call, level, .. } => (*call, Some(level)),
+            _ => return None,
         };
-        let input = gate_input(cell.state.as_ref()?, &cell.contents, *call)?;
+        let state = cell.state.as_ref()?;
+        let authority = self.standing();
+        let shown = state.call(call)?.shown_level()?;
+        let bench = Bench {
+            standing: authority.standing(),
+            at,
+            weaker: level.filter(|level| !level.holds_for(shown)),
+        };
+        let input = gate_input(state, &cell.contents, bench, call)?;
         Some(self.parts.judge.judge(&input))
     }
 
     /// The time of the next record.
-    fn at(&self, run: RunId, state: Option<&RunState>) -> Timestamp {
+    pub(super) fn at(&self, run: RunId, state: Option<&RunState>) -> Timestamp {
         let version = state.map_or(Some(Version::ZERO), |state| state.head().version.next());
         let log = *super::lock(&self.newest);
         let newest = state.map_or(log, |state| state.head().at.max(log));
@@ -101,7 +113,12 @@ impl Owner {
                     (next, head.digest)
                 }
             };
-            let at = self.at(run, state);
+            // What was judged at a moment is recorded as of that moment.
+            let at = if envelopes.is_empty() {
+                given.at
+            } else {
+                self.at(run, state)
+            };
             let header = Header {
                 actor: item.actor(&given.caller),
                 at,

@@ -1,14 +1,17 @@
 //! One call of a run: what is recorded about it, and how far it has come.
 
+use std::collections::BTreeSet;
+
 use crate::approval::{Answer, By};
-use crate::containment::Containment;
+use crate::containment::Level;
 use crate::content::Blob;
 use crate::digest::Digest;
-use crate::event::{RefusalKind, Settlement};
+use crate::event::{Demand, RefusalKind, RiskSource, Settlement};
 use crate::id::{AnswerId, CallId, EventId, Name, Version};
-use crate::policy::ASK_USER;
+use crate::policy::{ASK_USER, EXECUTE_COMMAND};
 use crate::precondition::PreconditionKind;
-use crate::risk::DeclaredRisk;
+use crate::program::ProgramClass;
+use crate::risk::{DeclaredRisk, RiskTier};
 use crate::time::Timestamp;
 
 /// How a call was closed.
@@ -80,7 +83,11 @@ pub struct Proposed {
     /// What the tool declares.
     pub declared: DeclaredRisk,
     /// How it is shut in.
-    pub containment: Containment,
+    pub level: Level,
+    /// TCP ports that it would have.
+    pub network: BTreeSet<u16>,
+    /// Whose hands the program is in that it would run.
+    pub program: Option<ProgramClass>,
     /// What kind of precondition it has.
     pub kind: PreconditionKind,
     /// The effective arguments.
@@ -93,6 +100,25 @@ pub struct Proposed {
     pub message: Option<Blob>,
     /// What it would do, as a diff.
     pub preview: Option<Blob>,
+    /// The program that it would run.
+    pub runs: Option<Blob>,
+}
+
+/// What its newest `risk.assessed` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assessed {
+    /// The record's own digest.
+    pub record: Digest,
+    /// What judged.
+    pub source: RiskSource,
+    /// The model.
+    pub model: Option<Name>,
+    /// What a plugin wants beside the tier.
+    pub demand: Option<Demand>,
+    /// The tier.
+    pub tier: RiskTier,
+    /// Why, in the words of whatever judged.
+    pub reason: Option<Blob>,
 }
 
 /// What its `approval.requested` says.
@@ -112,6 +138,8 @@ pub struct Requested {
     pub tier: DeclaredRisk,
     /// How many must approve.
     pub quorum: u32,
+    /// How its process is shut in, where that is weaker than the proposal says.
+    pub weaker: Option<Level>,
 }
 
 /// What its `approval.granted` says.
@@ -171,6 +199,7 @@ pub struct Call {
     pub(super) phase: Phase,
     pub(super) last: EventId,
     pub(super) proposed: Option<Proposed>,
+    pub(super) assessed: Option<Assessed>,
     pub(super) requested: Option<Requested>,
     pub(super) question: Option<Question>,
     pub(super) doubt: Option<Digest>,
@@ -201,6 +230,7 @@ impl Call {
             phase: Phase::Named,
             last,
             proposed: None,
+            assessed: None,
             requested: None,
             question: None,
             doubt: None,
@@ -261,6 +291,20 @@ impl Call {
     /// What was proposed.
     pub fn proposed(&self) -> Option<&Proposed> {
         self.proposed.as_ref()
+    }
+
+    /// How it was judged.
+    pub fn assessed(&self) -> Option<&Assessed> {
+        self.assessed.as_ref()
+    }
+
+    /// How far its process is shut in, as a person was shown: at its request, or in the proposal.
+    pub fn shown_level(&self) -> Option<&Level> {
+        let weaker = self
+            .requested
+            .as_ref()
+            .and_then(|asked| asked.weaker.as_ref());
+        weaker.or(self.proposed.as_ref().map(|proposed| &proposed.level))
     }
 
     /// What was asked.
@@ -329,5 +373,10 @@ impl Proposed {
     /// Whether the call asks a person something, and does nothing else.
     pub fn is_question(&self) -> bool {
         self.tool.as_str() == ASK_USER
+    }
+
+    /// Whether the call runs a command.
+    pub fn is_command(&self) -> bool {
+        self.tool.as_str() == EXECUTE_COMMAND
     }
 }

@@ -1,17 +1,21 @@
 //! Commands: intentions, in the imperative. None holds an actor, a time, an id or a verdict of
 //! the gate; those are the owner's.
 
+use std::collections::BTreeSet;
+
 use crate::answers::AnswerSet;
 use crate::budget::{Limits, Tokens, Usd};
-use crate::containment::Containment;
+use crate::containment::Level;
 use crate::digest::Digest;
 use crate::event::{
-    FailureKind, ModelFailure, Outcome, RefusalKind, SegmentEnd, SegmentReason, Settlement, Stop,
+    Demand, FailureKind, ModelFailure, Outcome, RefusalKind, RiskSource, SegmentEnd, SegmentReason,
+    Settlement, Stop,
 };
 use crate::id::{CallId, DriverId, HostId, Name};
-use crate::policy::{ApprovalPolicy, Attendance, HttpApproval};
+use crate::policy::{ApprovalPolicy, Attendance, ContainmentRule, HttpApproval};
 use crate::precondition::PreconditionKind;
-use crate::risk::DeclaredRisk;
+use crate::program::ProgramClass;
+use crate::risk::{DeclaredRisk, RiskTier};
 
 /// What a new run is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub struct Start {
     pub attendance: Attendance,
     /// The release that starts it.
     pub binary: Name,
+    /// What becomes of calls that cannot be shut in by the whole profile.
+    pub containment: ContainmentRule,
     /// What decides web requests.
     pub http_approval: HttpApproval,
     /// Its caps.
@@ -30,6 +36,8 @@ pub struct Start {
     pub model: Name,
     /// How long an approval may stay unanswered.
     pub park_expiry_ms: u64,
+    /// Digest of the plugin that judges every gated call.
+    pub plugin: Option<Digest>,
     /// Up to which tier gated calls run unasked.
     pub policy: ApprovalPolicy,
     /// Tools that run unasked.
@@ -44,7 +52,11 @@ pub struct Proposal {
     /// The call.
     pub call: CallId,
     /// How it is shut in.
-    pub containment: Containment,
+    pub level: Level,
+    /// TCP ports that it would have.
+    pub network: BTreeSet<u16>,
+    /// Whose hands the program is in that it would run.
+    pub program: Option<ProgramClass>,
     /// Digest of the tool's definition.
     pub definition: Digest,
     /// The hidden half, where the tool is a pair.
@@ -55,6 +67,27 @@ pub struct Proposal {
     pub risk: DeclaredRisk,
     /// The tool.
     pub tool: Name,
+}
+
+/// How a call was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assessment {
+    /// The call.
+    pub call: CallId,
+    /// What a plugin wants beside the tier.
+    pub demand: Option<Demand>,
+    /// Digest of all that was given to whatever judged.
+    pub inputs: Digest,
+    /// The model.
+    pub model: Option<Name>,
+    /// Version of the classifier's prompt.
+    pub prompt: Option<u32>,
+    /// Digest of the proposal that was judged.
+    pub proposal: Digest,
+    /// What judged.
+    pub source: RiskSource,
+    /// The tier.
+    pub tier: RiskTier,
 }
 
 /// Which way an execution ended.
@@ -79,6 +112,8 @@ pub struct Ended {
     pub ending: Ending,
     /// How long it took.
     pub duration_ms: u64,
+    /// Of a process, its exit status.
+    pub exit: Option<i32>,
 }
 
 /// An intention.
@@ -131,7 +166,8 @@ pub enum Command {
         /// What it used all the same.
         used: Option<Tokens>,
     },
-    /// Record a proposal. Texts: arguments, `execute_arguments`, message, preview, precondition.
+    /// Record a proposal. Texts: arguments, `execute_arguments`, message, preview, precondition,
+    /// program.
     Propose(Proposal),
     /// Turn a call down before the gate. Texts: detail.
     Refuse {
@@ -140,6 +176,8 @@ pub enum Command {
         /// Why.
         kind: RefusalKind,
     },
+    /// Record how a proposed call was judged. Texts: reason, endpoint.
+    Assess(Assessment),
     /// Give a proposed call the gate's verdict.
     Gate {
         /// The call.
@@ -151,6 +189,8 @@ pub enum Command {
         call: CallId,
         /// How long the segment was active.
         active_ms: u64,
+        /// How far this machine can shut a process in now.
+        level: Level,
     },
     /// Record how an execution ended. Texts: result.
     RecordOutcome(Ended),

@@ -81,8 +81,8 @@ impl Decided {
         match &self.event {
             Event::ApprovalRequested(_) | Event::QuestionAsked(_) => Actor::Policy,
             Event::ApprovalGranted(ApprovalGranted::Automatic(grant)) => match grant.by {
-                By::List { .. } => Actor::Allowlist,
-                By::Policy { .. } | By::Person { .. } | By::Tool => Actor::Policy,
+                By::List { .. } | By::Grant { .. } => Actor::Allowlist,
+                By::Policy { .. } | By::Rule { .. } | By::Person { .. } | By::Tool => Actor::Policy,
             },
             Event::CallRefused(refused) => match refused.kind {
                 RefusalKind::Nobody | RefusalKind::Rule | RefusalKind::RepeatOf => Actor::Policy,
@@ -109,7 +109,9 @@ impl Decided {
             | Event::ToolsNarrowed(_)
             | Event::RunCancelRequested(_)
             | Event::LedgerCreated(_)
-            | Event::RulesAdopted(_) => match caller {
+            | Event::RulesAdopted(_)
+            | Event::GrantAdded(_)
+            | Event::GrantRevoked(_) => match caller {
                 Caller::Person { principal, .. } => Actor::Person {
                     name: principal.clone(),
                 },
@@ -120,6 +122,7 @@ impl Decided {
             | Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
+            | Event::RiskAssessed(_)
             | Event::ExecutionStarted(_)
             | Event::ExecutionRefused(_)
             | Event::ExecutionSucceeded(_)

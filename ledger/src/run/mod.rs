@@ -25,8 +25,8 @@ mod next;
 mod rejection;
 mod state;
 
-pub use call::{Answered, Call, Close, Grant, Phase, Proposed, Question, Requested};
-pub use command::{Command, Ended, Ending, Proposal, Start};
+pub use call::{Answered, Assessed, Call, Close, Grant, Phase, Proposed, Question, Requested};
+pub use command::{Assessment, Command, Ended, Ending, Proposal, Start};
 pub use decide::decide;
 pub use evolve::{IllegalEvent, evolve};
 pub use fold::{FoldError, Origin, fold};

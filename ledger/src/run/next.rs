@@ -20,6 +20,8 @@ pub enum Effect {
     },
     /// Make a proposal of a call, changing nothing.
     Propose(CallId),
+    /// Have a proposal judged whose verdict depends on how.
+    Assess(CallId),
     /// Find out whether an interrupted execution took effect.
     Reconcile(CallId),
 }

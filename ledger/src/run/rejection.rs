@@ -2,7 +2,7 @@
 
 use crate::answers::CoverageError;
 use crate::event::Outcome;
-use crate::id::{CallId, Name};
+use crate::id::{CallId, GrantId, Name};
 
 fn list(calls: &[CallId]) -> String {
     let calls: Vec<_> = calls.iter().map(CallId::to_string).collect();
@@ -30,6 +30,9 @@ pub enum Rejection {
     /// No such call.
     #[error("the run has no call {0}")]
     UnknownCall(CallId),
+    /// No such grant.
+    #[error("there is no grant {0}")]
+    UnknownGrant(GrantId),
     /// The command is a person's.
     #[error("only a person may do that")]
     NotAPerson,

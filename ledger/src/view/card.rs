@@ -8,13 +8,15 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::containment::Containment;
+use crate::containment::{Containment, Part};
 use crate::content::{Blob, Commitment, Contents};
 use crate::digest::Digest;
+use crate::event::RiskSource;
 use crate::gate_input::{denied_before, gate_needs, places, target};
 use crate::id::{CallId, Name, RunId};
+use crate::program::{Program, ProgramClass};
 use crate::risk::DeclaredRisk;
-use crate::run::{Call, Phase, RunState};
+use crate::run::{Call, Phase, Proposed, RunState};
 use crate::time::Timestamp;
 
 /// What a card asks.
@@ -99,6 +101,18 @@ pub struct Card {
     pub quorum: Option<Quorum>,
     /// How what it runs is shut in.
     pub containment: Containment,
+    /// What is missing of the containment profile.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub missing: BTreeSet<Part>,
+    /// TCP ports that it would have.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub network: BTreeSet<u16>,
+    /// The program that a command would run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<CardProgram>,
+    /// What judged it, where something did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged: Option<CardJudged>,
     /// The call in whose place it stands, since a person gave that one other arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<CallId>,
@@ -117,6 +131,32 @@ pub struct Card {
     pub unreadable: Vec<String>,
 }
 
+/// The program that a command would run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CardProgram {
+    /// Its absolute path; the shell's where the command is not one plain command.
+    pub path: String,
+    /// Hash of its file.
+    pub digest: Digest,
+    /// Whose hands it is in.
+    pub class: ProgramClass,
+    /// Whether the shell reads the words.
+    pub shell: bool,
+}
+
+/// What judged a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CardJudged {
+    /// What judged.
+    pub source: RiskSource,
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Name>,
+    /// Why, in its words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 impl Card {
     /// The card of `call`, a call of `state`; `None` where it waits for nobody.
     pub fn of(state: &RunState, call: &Call, contents: &Contents) -> Option<Self> {
@@ -133,6 +173,7 @@ impl Card {
             .unwrap_or(&proposed.arguments);
         let given =
             (runs.commitment != proposed.arguments.commitment).then_some(&proposed.arguments);
+        let level = call.shown_level().unwrap_or(&proposed.level);
         let path = reader.target("precondition", call);
         let path = path.as_deref();
         let places = places(contents, call).unwrap_or_default();
@@ -161,7 +202,11 @@ impl Card {
             requested_at: asked_at(call),
             expires_at: call.expires_at(),
             quorum: requested.map(|asked| quorum(asked.quorum, kind)),
-            containment: proposed.containment,
+            containment: level.containment(),
+            missing: level.missing().clone(),
+            network: proposed.network.clone(),
+            program: reader.program(proposed),
+            judged: reader.judged(call),
             supersedes: call.supersedes(),
             depends_on: reader.depends_on(state, call, &places),
             amended_before: amended_before(state, call),
@@ -181,6 +226,8 @@ impl Card {
             proposed.execute_arguments,
             proposed.preview,
             proposed.message,
+            proposed.runs,
+            call.assessed().and_then(|assessed| assessed.reason),
         ];
         let detail = kind(state, call).and_then(|kind| doubt_detail(kind, call).copied());
         let earlier = earlier_open(state, call).map(|other| other.proposed()?.precondition);
@@ -294,6 +341,35 @@ impl Reader<'_> {
             self.note_unreadable(what);
         }
         value
+    }
+
+    fn program(&mut self, proposed: &Proposed) -> Option<CardProgram> {
+        let (blob, class) = proposed.runs.as_ref().zip(proposed.program)?;
+        let bytes = self.contents.bytes(&blob.commitment);
+        let program = bytes.and_then(|bytes| serde_json::from_slice::<Program>(bytes).ok());
+        let Some(program) = program else {
+            self.note_unreadable("program");
+            return None;
+        };
+        Some(CardProgram {
+            path: program.path,
+            digest: program.digest,
+            class,
+            shell: program.shell,
+        })
+    }
+
+    fn judged(&mut self, call: &Call) -> Option<CardJudged> {
+        // A tier that nobody judged is not one that somebody judged for an earlier policy.
+        let asked = call.requested()?;
+        let assessed = call
+            .assessed()
+            .filter(|_| asked.tier != DeclaredRisk::Unknown)?;
+        Some(CardJudged {
+            source: assessed.source,
+            model: assessed.model.clone(),
+            reason: self.text("reason", assessed.reason.as_ref()),
+        })
     }
 
     fn target(&mut self, what: &str, call: &Call) -> Option<String> {

@@ -7,8 +7,8 @@ use crate::approval::{Actor, By};
 use crate::envelope::Recorded;
 use crate::event::{
     ApprovalGranted, ApprovalRequested, CallProposed, CallRefused, Event, ExecutionEnded,
-    ExecutionStarted, ModelFailed, ModelReplied, RunFinished, RunStarted, SegmentEnded,
-    SegmentStarted,
+    ExecutionStarted, ModelFailed, ModelReplied, RiskAssessed, RunFinished, RunStarted,
+    SegmentEnded, SegmentStarted,
 };
 use crate::id::{CallId, EventId, Position, StreamId, Version};
 use crate::time::Timestamp;
@@ -121,6 +121,12 @@ fn run_facts(event: &Event) -> String {
         Event::RunFinished(e) => run_finished(e),
         Event::LedgerCreated(e) => format!("format {}, key {}", e.format, short(&e.key)),
         Event::RulesAdopted(e) => word(&e.change),
+        Event::GrantAdded(e) => {
+            let until = e.expires_at.map(|at| format!(", until {at}"));
+            let (kind, until) = (word(&e.kind), until.unwrap_or_default());
+            format!("{} ({kind}), by {}{until}", e.grant, by(&e.by))
+        }
+        Event::GrantRevoked(e) => format!("{}, by {}", e.grant, by(&e.by)),
         Event::ClockStepped(e) => format!("{} ms behind", e.step_ms),
         Event::AttemptRefused(e) => {
             let run = e.run.map(|run| format!(" of {run}")).unwrap_or_default();
@@ -128,6 +134,7 @@ fn run_facts(event: &Event) -> String {
             format!("{kind}{run} by {channel}, {count} times")
         }
         Event::CallProposed(_)
+        | Event::RiskAssessed(_)
         | Event::CallRefused(_)
         | Event::ApprovalRequested(_)
         | Event::ApprovalGranted(_)
@@ -151,6 +158,7 @@ fn run_facts(event: &Event) -> String {
 fn call_facts(event: &Event) -> String {
     match event {
         Event::CallProposed(e) => call_proposed(e),
+        Event::RiskAssessed(e) => risk_assessed(e),
         Event::CallRefused(e) => call_refused(e),
         Event::ApprovalRequested(e) => approval_requested(e),
         Event::ApprovalGranted(e) => approval_granted(e),
@@ -186,6 +194,8 @@ fn call_facts(event: &Event) -> String {
         | Event::RunFinished(_)
         | Event::LedgerCreated(_)
         | Event::RulesAdopted(_)
+        | Event::GrantAdded(_)
+        | Event::GrantRevoked(_)
         | Event::ClockStepped(_)
         | Event::AttemptRefused(_) => String::new(),
     }
@@ -246,9 +256,21 @@ fn call_proposed(e: &CallProposed) -> String {
     format!("{tool}, declared {risk}, {containment}{instead}")
 }
 
+fn risk_assessed(e: &RiskAssessed) -> String {
+    let model = e.model.as_ref().map(|model| format!(" {model}"));
+    let demand = e.demand.map(|demand| format!(", {}", word(&demand)));
+    let (source, model) = (word(&e.source), model.unwrap_or_default());
+    format!(
+        "{} by {source}{model}{}",
+        e.tier,
+        demand.unwrap_or_default()
+    )
+}
+
 fn call_refused(e: &CallRefused) -> String {
     let of = e.of.map(|of| format!(" {of}")).unwrap_or_default();
-    format!("{}{of}", word(&e.kind))
+    let rule = e.rule.as_ref().map(|rule| format!(" {rule}"));
+    format!("{}{of}{}", word(&e.kind), rule.unwrap_or_default())
 }
 
 fn approval_requested(e: &ApprovalRequested) -> String {
@@ -293,6 +315,8 @@ fn by(by: &By) -> String {
         }
         By::Policy { rule } => rule.to_string(),
         By::List { tool } => format!("list entry {tool}"),
+        By::Grant { grant } => format!("grant {grant}"),
+        By::Rule { rule } => rule.to_string(),
         By::Tool => String::from("the tool"),
     }
 }

@@ -51,6 +51,9 @@ fn proposal_of(number: u32, old: Option<u32>) -> Fact {
         let tool = tool.unwrap_or_else(|| name("unknown"));
         let paired = tool.as_str() == "set";
         Event::CallProposed(CallProposed {
+            missing: std::collections::BTreeSet::new(),
+            network: std::collections::BTreeSet::new(),
+            program: None,
             call: call(number),
             containment: Containment::InProcess,
             definition: digest(Purpose::Tool, tool.as_str().as_bytes()),
@@ -108,6 +111,7 @@ pub fn replied_to(number: u32) -> Fact {
 pub fn refused(number: u32, kind: RefusalKind) -> Fact {
     Fact::of(move |_| {
         Event::CallRefused(CallRefused {
+            rule: None,
             authority: AUTHORITY,
             call: call(number),
             kind,
@@ -127,6 +131,9 @@ pub fn asked(number: u32) -> Fact {
             panic!("nothing is asked before the model replied");
         };
         Event::ApprovalRequested(ApprovalRequested {
+            assessed: None,
+            containment: None,
+            missing: std::collections::BTreeSet::new(),
             authority: AUTHORITY,
             call: call(number),
             expires_at: at.plus_ms(state.started().park_expiry_ms),
@@ -194,6 +201,8 @@ pub fn expired(number: u32) -> Fact {
 pub fn began(number: u32) -> Fact {
     Fact::of(move |state| {
         Event::ExecutionStarted(ExecutionStarted {
+            missing: std::collections::BTreeSet::new(),
+            network: std::collections::BTreeSet::new(),
             attempt: known(state, number).attempts().saturating_add(1),
             authority: AUTHORITY,
             call: call(number),
@@ -220,6 +229,7 @@ pub fn not_begun(number: u32, reason: StartRefusal) -> Fact {
 fn ended(number: u32, kind: Option<FailureKind>, event: fn(ExecutionEnded) -> Event) -> Fact {
     Fact::of(move |state| {
         event(ExecutionEnded {
+            exit: None,
             attempt: known(state, number).attempts(),
             call: call(number),
             duration_ms: 0,

@@ -184,6 +184,8 @@ pub const RESERVED: Tokens = Tokens {
 pub fn started_with(change: impl Fn(&mut RunStarted) + 'static) -> Fact {
     let build = move |_: Option<&RunState>| {
         let mut body = RunStarted {
+            containment: placet_ledger::policy::ContainmentRule::Prefer,
+            plugin: None,
             agent: name("default"),
             attendance: Attendance::Park,
             authority: AUTHORITY,

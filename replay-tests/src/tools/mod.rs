@@ -7,20 +7,23 @@
 
 mod change;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use placet_engine::classify::Judges;
 use placet_engine::engine::{Outfit, OutfitError};
 use placet_engine::model::Model;
 use placet_engine::record::{ConfigRecord, WorkspaceRecord};
+use placet_engine::stop::Halt;
 use placet_engine::tool::registry::{Registry, RegistryError};
 use placet_engine::tool::retrieve::{self, Results};
 use placet_engine::tool::spec::ToolSpec;
 use placet_engine::tool::{
     Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError,
 };
+use placet_ledger::containment::Level;
 use placet_ledger::content::Text;
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::permit::Permit;
@@ -289,6 +292,14 @@ impl Outfit for SimOutfit {
         Ok((WorkspaceRecord { path, root }, registry))
     }
 
+    fn judges(&self, _: &ConfigRecord) -> Result<Judges, OutfitError> {
+        Ok(Judges::default())
+    }
+
+    fn level(&self) -> Level {
+        Level::of(BTreeSet::new())
+    }
+
     fn model(&self, name: &Name, _: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError> {
         let found = self.0.model(name);
         let model = found.ok_or_else(|| OutfitError::Model {
@@ -326,6 +337,7 @@ impl ProposeTool for Counted {
             preview: Some(format!("--- {key}\n+++ {key}\n-{before}\n+{value}\n")),
             precondition: change.precondition(&inner.map),
             known_as: Vec::new(),
+            process: None,
         })
     }
 }
@@ -366,7 +378,7 @@ impl Counted {
 
 #[async_trait]
 impl ExecuteTool for Counted {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let call = permit.call();
         let behaviour = {
             let mut inner = self.tools.lock();
@@ -407,7 +419,7 @@ impl ExecuteTool for Counted {
             }
         };
         tokio::task::yield_now().await;
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     async fn reconcile(&self, interrupted: Interrupted<'_>) -> Result<Reconciled, ToolError> {

@@ -317,6 +317,7 @@ fn a_call_that_was_provably_not_done_may_be_tried_again() {
 fn each_way_an_execution_ends_is_an_event_of_its_own() {
     let ended = |ending| {
         Command::RecordOutcome(Ended {
+            exit: None,
             call: call(1),
             ending,
             duration_ms: 0,

@@ -26,6 +26,8 @@ use placet_replay::facts::{
 
 fn start() -> Command {
     Command::Start(Start {
+        containment: placet_ledger::policy::ContainmentRule::Prefer,
+        plugin: None,
         agent: name("default"),
         attendance: Attendance::Park,
         binary: name("0.1.0"),
@@ -78,7 +80,9 @@ fn reply(tools: &[&str]) -> Command {
 fn proposal(number: u32, tool: &str) -> Proposal {
     Proposal {
         call: call(number),
-        containment: Containment::InProcess,
+        level: placet_ledger::containment::Level::IN_PROCESS,
+        network: std::collections::BTreeSet::new(),
+        program: None,
         definition: digest(Purpose::Tool, tool.as_bytes()),
         execute: (tool == "set").then(|| name("set_execute")),
         precondition: PreconditionKind::None,

@@ -105,6 +105,7 @@ fn a_tightening_stops_what_the_policy_cleared_and_nothing_that_a_person_approved
     // What has begun is left to come to its end.
     given(queued(vec![cleared(1), began(1), tightened()]))
         .when(Command::RecordOutcome(Ended {
+            exit: None,
             call: call(1),
             ending: Ending::Succeeded,
             duration_ms: 0,
@@ -272,6 +273,7 @@ fn a_run_that_is_being_cancelled_begins_nothing_and_hears_what_had_begun() {
     }
     let ended = |ending| {
         Command::RecordOutcome(Ended {
+            exit: None,
             call: call(1),
             ending,
             duration_ms: 0,

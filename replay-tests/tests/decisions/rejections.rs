@@ -48,6 +48,7 @@ fn every_command() -> Vec<Command> {
             active_ms: 0,
         },
         Command::RecordOutcome(Ended {
+            exit: None,
             call: call(1),
             ending: Ending::Succeeded,
             duration_ms: 0,
@@ -183,6 +184,7 @@ fn a_run_that_nobody_drives_takes_no_command_of_a_driver() {
             (
                 and(named(&["set"]), [proposed(1), cleared(1), began(1), put()]),
                 Command::RecordOutcome(Ended {
+                    exit: None,
                     call: call(1),
                     ending: Ending::Succeeded,
                     duration_ms: 0,
@@ -235,6 +237,7 @@ fn a_call_that_the_model_did_not_name_is_unknown() {
             active_ms: 0,
         },
         Command::RecordOutcome(Ended {
+            exit: None,
             call: call(9),
             ending: Ending::Stale,
             duration_ms: 0,
@@ -300,6 +303,7 @@ fn a_record_has_exactly_the_texts_that_it_names() {
     given(and(named(&["set"]), [proposed(1), cleared(1), began(1)]))
         .with(&["note"])
         .when(Command::RecordOutcome(Ended {
+            exit: None,
             call: call(1),
             ending: Ending::Succeeded,
             duration_ms: 0,

@@ -223,7 +223,9 @@ fn proposal(call: CallId, state: Option<&RunState>) -> Proposal {
     let known = state.and_then(|state| state.call(call)?.tool().cloned());
     Proposal {
         call,
-        containment: Containment::InProcess,
+        level: placet_ledger::containment::Level::IN_PROCESS,
+        network: std::collections::BTreeSet::new(),
+        program: None,
         definition: digest(Purpose::Tool, b"t"),
         execute: None,
         precondition: PreconditionKind::None,
@@ -273,6 +275,7 @@ fn person_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
 fn later_command(op: Op, id: CallId) -> Command {
     match op.kind {
         14 => Command::RecordOutcome(Ended {
+            exit: None,
             call: id,
             ending: [
                 Ending::Succeeded,

@@ -42,6 +42,12 @@ impl<'a> About<'a> {
         let mut about = Self::default();
         match event {
             Event::CallProposed(proposed) => about.tier = Some(proposed.risk),
+            Event::RiskAssessed(assessed) => {
+                about.tier = Some(assessed.tier.into());
+                about.proposal = Some(assessed.proposal);
+            }
+            Event::GrantAdded(added) => about.by = Some(&added.by),
+            Event::GrantRevoked(revoked) => about.by = Some(&revoked.by),
             Event::CallRefused(_) => about.verdict = Some(Verdict::Refused),
             Event::ApprovalRequested(asked) => {
                 about.tier = Some(asked.tier);

@@ -213,8 +213,9 @@ const fn tier_of(tier: DeclaredRisk) -> Risk {
 fn is_by(by: &By, wanted: &Name) -> bool {
     match by {
         By::Person { principal, .. } => principal == wanted,
-        By::Policy { rule } => rule == wanted,
+        By::Policy { rule } | By::Rule { rule } => rule == wanted,
         By::List { tool } => tool == wanted,
+        By::Grant { grant } => grant.to_string() == wanted.as_str(),
         By::Tool => false,
     }
 }

@@ -6,6 +6,7 @@ use clap::Args;
 use placet_engine::engine::{EngineError, Explained, Outfit, Setup, explain};
 use placet_engine::tool::registry::Scope;
 use placet_engine::tool::retrieve::NoResults;
+use placet_ledger::policy::ContainmentRule;
 
 use crate::commands::run::{Attend, attendance};
 use crate::commands::runs::find;
@@ -16,7 +17,7 @@ use crate::exit::ExitStatus;
 use crate::reading;
 use crate::ui::explained;
 use crate::wire::policy::ExplainedOut;
-use crate::wiring::Wiring;
+use crate::wiring::{SHIPPED_RULES, Wiring};
 
 /// Tell what the gate would say of a call, layer by layer
 ///
@@ -93,6 +94,11 @@ fn of_new_run(
         allowlist: allowed.collect(),
         policy: gated.policy,
         attendance: attendance(args.park, args.attend, wiring.attended()),
+        containment: ContainmentRule::Prefer,
+        plugin: false,
+        rules: SHIPPED_RULES.to_vec(),
+        narrowing: None,
+        grants: Vec::new(),
     };
     let explained = explain(&registry, &setup, &args.tool, arguments.as_bytes());
     Ok(wiring.block_on(explained))

@@ -103,6 +103,7 @@ fn said(record: &Recorded) -> Option<&Blob> {
         | Event::ModelReplied(_)
         | Event::ModelFailed(_)
         | Event::CallProposed(_)
+        | Event::RiskAssessed(_)
         | Event::CallRefused(_)
         | Event::ApprovalRequested(_)
         | Event::ApprovalExpired(_)
@@ -120,6 +121,8 @@ fn said(record: &Recorded) -> Option<&Blob> {
         | Event::RunFinished(_)
         | Event::LedgerCreated(_)
         | Event::RulesAdopted(_)
+        | Event::GrantAdded(_)
+        | Event::GrantRevoked(_)
         | Event::ClockStepped(_)
         | Event::AttemptRefused(_) => return None,
     };

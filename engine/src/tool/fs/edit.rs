@@ -108,6 +108,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         preview: Some(diff.text),
         precondition: current.precondition(&files.workspace, &target),
         known_as: Vec::new(),
+        process: None,
     })
 }
 

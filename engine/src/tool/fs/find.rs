@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::walk::{Entry, Patience, Rules, Walk};
 use super::{Files, Words};
+use crate::stop::Halt;
 use crate::tool::{Awaited, ExecuteTool, Interrupted, Output, Reconciled, ToolError, searching};
 
 /// Paths in one answer: more would fill a model's context without being read.
@@ -50,11 +51,11 @@ pub(super) struct Find(pub(super) Arc<Files>);
 
 #[async_trait]
 impl ExecuteTool for Find {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let files = Arc::clone(&self.0);
         let arguments = permit.spend().arguments;
         let result = searching(move |awaited| find(&files, &arguments, awaited)).await?;
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     /// Looking has no effect that could be half done.

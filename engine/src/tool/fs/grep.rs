@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use super::find::Glob;
 use super::walk::{LeftOut, Patience, Rules, Walk, shown};
 use super::{Files, Words, text};
+use crate::stop::Halt;
 use crate::tool::{Awaited, ExecuteTool, Interrupted, Output, Reconciled, ToolError, searching};
 use crate::workspace::{Opened, PathError};
 
@@ -82,11 +83,11 @@ pub(super) struct Grep(pub(super) Arc<Files>);
 
 #[async_trait]
 impl ExecuteTool for Grep {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let files = Arc::clone(&self.0);
         let arguments = permit.spend().arguments;
         let result = searching(move |awaited| grep(&files, &arguments, awaited)).await?;
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     /// Looking has no effect that could be half done.

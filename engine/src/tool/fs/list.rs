@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, FileType, Stat, statat};
 use serde_json::{Value, json};
 
 use super::{Files, Words};
+use crate::stop::Halt;
 use crate::tool::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, reading};
 use crate::workspace::{Folder, PathError, Workspace, visible};
 
@@ -40,11 +41,11 @@ pub(super) struct List(pub(super) Arc<Files>);
 
 #[async_trait]
 impl ExecuteTool for List {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let files = Arc::clone(&self.0);
         let arguments = permit.spend().arguments;
         let result = reading(move || list(&files, &arguments)).await?;
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     /// Listing has no effect that could be half done.

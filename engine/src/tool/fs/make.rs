@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::swap::Job;
 use super::{Files, Words, flag, is_reserved, text};
+use crate::stop::Halt;
 use crate::tool::{
     Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError, reading, writing,
 };
@@ -84,6 +85,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
             root: files.workspace.root(),
         },
         known_as: Vec::new(),
+        process: None,
     })
 }
 
@@ -137,7 +139,7 @@ fn site(files: &Files, path: &str, parents: bool) -> Result<(Folder, Vec<String>
 
 #[async_trait]
 impl ExecuteTool for MakeFolder {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let files = Arc::clone(&self.0);
         let granted: Granted = permit.spend();
         let result = writing(move || {
@@ -146,7 +148,7 @@ impl ExecuteTool for MakeFolder {
             Job::new(&files, call, &granted.arguments, precondition)?.make_folder()
         })
         .await?;
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     async fn reconcile(&self, interrupted: Interrupted<'_>) -> Result<Reconciled, ToolError> {

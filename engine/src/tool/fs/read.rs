@@ -9,6 +9,7 @@ use placet_ledger::risk::DeclaredRisk;
 use serde_json::{Value, json};
 
 use super::{Current, Files, Words, text};
+use crate::stop::Halt;
 use crate::tool::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, reading};
 
 pub(super) fn spec() -> Words {
@@ -36,11 +37,11 @@ pub(super) struct ReadFile(pub(super) Arc<Files>);
 
 #[async_trait]
 impl ExecuteTool for ReadFile {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let files = Arc::clone(&self.0);
         let arguments = permit.spend().arguments;
         let result = reading(move || read(&files, &arguments)).await?;
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     /// Reading has no effect that could be half done.

@@ -12,6 +12,7 @@ use super::swap::Job;
 use super::tree::Tree;
 use super::{Current, Files, Words, counted, flag, source, text};
 use crate::diff::unified;
+use crate::stop::Halt;
 use crate::tool::{
     Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError, reading, writing,
 };
@@ -70,6 +71,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         preview: Some(preview),
         precondition: current.precondition(&files.workspace, &target),
         known_as: Vec::new(),
+        process: None,
     })
 }
 
@@ -99,12 +101,13 @@ fn draft_tree(files: &Files, target: &Target, recursive: bool) -> Result<Draft, 
         preview: Some(format!("--- a/{path}/\n+++ /dev/null\n{}", tree.lines('-'))),
         precondition: tree.precondition(&files.workspace, target),
         known_as: Vec::new(),
+        process: None,
     })
 }
 
 #[async_trait]
 impl ExecuteTool for Remove {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let files = Arc::clone(&self.0);
         let granted: Granted = permit.spend();
         let result = writing(move || {
@@ -123,7 +126,7 @@ impl ExecuteTool for Remove {
             job.remove()
         })
         .await?;
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     async fn reconcile(&self, interrupted: Interrupted<'_>) -> Result<Reconciled, ToolError> {

@@ -12,6 +12,7 @@ use rustix::fs::{FileType, Stat, fstat};
 use serde_json::{Value, json};
 
 use super::{Files, Words, text};
+use crate::stop::Halt;
 use crate::tool::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, reading};
 use crate::workspace::{PathError, visible};
 
@@ -37,11 +38,11 @@ pub(super) struct Status(pub(super) Arc<Files>);
 
 #[async_trait]
 impl ExecuteTool for Status {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let files = Arc::clone(&self.0);
         let arguments = permit.spend().arguments;
         let result = reading(move || stat(&files, &arguments)).await?;
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     /// Looking has no effect that could be half done.

@@ -13,6 +13,7 @@ use super::tree::Tree;
 use super::write::writable;
 use super::{Current, Files, Words, counted, flag, is_reserved, source, text};
 use crate::diff::unified;
+use crate::stop::Halt;
 use crate::tool::{
     Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError, reading, writing,
 };
@@ -178,6 +179,7 @@ pub(super) fn draft(files: &Files, verb: Verb, arguments: &Value) -> Result<Draf
             target: Box::new(target),
         },
         known_as: Vec::new(),
+        process: None,
     })
 }
 
@@ -407,7 +409,7 @@ fn has_leave(granted: &Granted) -> Result<(), ToolError> {
 
 #[async_trait]
 impl ExecuteTool for Transferring {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let files = Arc::clone(&self.files);
         let verb = self.verb;
         let granted: Granted = permit.spend();
@@ -422,7 +424,7 @@ impl ExecuteTool for Transferring {
             }
         })
         .await?;
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     async fn reconcile(&self, interrupted: Interrupted<'_>) -> Result<Reconciled, ToolError> {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::swap::Job;
 use super::{Current, Files, Words, fits, is_reserved, text};
 use crate::diff::{Diff, unified};
+use crate::stop::Halt;
 use crate::tool::{
     Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError, reading, writing,
 };
@@ -73,6 +74,7 @@ pub(super) fn draft(files: &Files, arguments: &Value) -> Result<Draft, ToolError
         preview: Some(diff.text),
         precondition,
         known_as: Vec::new(),
+        process: None,
     })
 }
 
@@ -124,7 +126,7 @@ pub(super) struct Put(pub(super) Arc<Files>);
 
 #[async_trait]
 impl ExecuteTool for Put {
-    async fn execute(&self, permit: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, permit: Permit, _: &Halt) -> Result<Output, ToolError> {
         let files = Arc::clone(&self.0);
         let granted: Granted = permit.spend();
         let result = writing(move || {
@@ -137,7 +139,7 @@ impl ExecuteTool for Put {
             job.put(text(&granted.arguments, "content")?)
         })
         .await?;
-        Ok(Output { result })
+        Ok(Output::of(result))
     }
 
     async fn reconcile(&self, interrupted: Interrupted<'_>) -> Result<Reconciled, ToolError> {

@@ -1,18 +1,20 @@
 //! Decisions about one call: proposed, gated, started, and what came of it.
 
-use super::{Decision, blobs, call_that, known, segment};
+use super::{Decision, blobs, call_that, known};
 use crate::approval::By;
+use crate::containment::Level;
 use crate::content::Blobs;
 use crate::digest::Digest;
 use crate::event::{
     ApprovalExpired, ApprovalGranted, ApprovalRequested, Automatic, CallProposed, CallRefused,
-    DoubtReason, Event, ExecutionEnded, ExecutionInDoubt, ExecutionRefused, ExecutionSettled,
-    ExecutionStarted, QuestionAsked, RefusalKind, Settlement, StartRefusal,
+    DoubtReason, Event, ExecutionEnded, ExecutionInDoubt, ExecutionSettled, QuestionAsked,
+    RefusalKind, RiskAssessed, Settlement,
 };
-use crate::id::CallId;
+use crate::id::{CallId, Name};
 use crate::judge::Verdict;
+use crate::risk::DeclaredRisk;
 use crate::run::call::{Call, Phase, Proposed};
-use crate::run::command::{Ended, Ending, Proposal};
+use crate::run::command::{Assessment, Ended, Ending, Proposal};
 use crate::run::given::{Decided, Given};
 use crate::run::rejection::Rejection;
 use crate::run::state::{RunState, Turn};
@@ -24,10 +26,6 @@ const fn named(phase: Phase) -> bool {
 
 const fn proposed(phase: Phase) -> bool {
     matches!(phase, Phase::Proposed)
-}
-
-const fn granted(phase: Phase) -> bool {
-    matches!(phase, Phase::Granted)
 }
 
 const fn executing(phase: Phase) -> bool {
@@ -47,8 +45,7 @@ pub(super) fn propose(state: &RunState, given: &Given, proposal: Proposal) -> De
         return Ok(vec![refused(
             given,
             proposal.call,
-            kind,
-            None,
+            Refusal::of(kind),
             Blobs::new(),
         )]);
     }
@@ -58,8 +55,13 @@ pub(super) fn propose(state: &RunState, given: &Given, proposal: Proposal) -> De
 }
 
 /// The texts that a proposal may bring beside its arguments.
-pub(super) const PROPOSAL_TEXTS: [&str; 4] =
-    ["execute_arguments", "message", "precondition", "preview"];
+pub(super) const PROPOSAL_TEXTS: [&str; 5] = [
+    "execute_arguments",
+    "message",
+    "precondition",
+    "preview",
+    "program",
+];
 
 /// The record of a proposal.
 pub(super) fn proposed_event(
@@ -69,10 +71,13 @@ pub(super) fn proposed_event(
 ) -> Event {
     Event::CallProposed(CallProposed {
         call,
-        containment: proposal.containment,
+        containment: proposal.level.containment(),
         definition: proposal.definition,
         execute: proposal.execute,
+        missing: proposal.level.missing().clone(),
+        network: proposal.network,
         precondition: proposal.precondition,
+        program: proposal.program,
         risk: proposal.risk,
         supersedes,
         tool: proposal.tool,
@@ -103,26 +108,35 @@ pub(super) fn refuse(state: &RunState, given: &Given, call: CallId, kind: Refusa
     }
     in_order(state, call)?;
     let blobs = blobs(given, &[], &["detail"])?;
-    Ok(vec![refused(given, call, kind, None, blobs)])
+    Ok(vec![refused(given, call, Refusal::of(kind), blobs)])
 }
 
-fn refused(
-    given: &Given,
-    call: CallId,
+/// Why a call is turned down.
+pub(super) struct Refusal {
     kind: RefusalKind,
     of: Option<CallId>,
-    blobs: Blobs,
-) -> Decided {
+    rule: Option<Name>,
+}
+
+impl Refusal {
+    pub(super) const fn of(kind: RefusalKind) -> Self {
+        let (of, rule) = (None, None);
+        Self { kind, of, rule }
+    }
+}
+
+pub(super) fn refused(given: &Given, call: CallId, why: Refusal, blobs: Blobs) -> Decided {
     let event = Event::CallRefused(CallRefused {
         authority: given.authority,
         call,
-        kind,
-        of,
+        kind: why.kind,
+        of: why.of,
+        rule: why.rule,
     });
     Decided { event, blobs }
 }
 
-fn proposal_of(call: &Call) -> Result<&Proposed, Rejection> {
+pub(super) fn proposal_of(call: &Call) -> Result<&Proposed, Rejection> {
     call.proposed()
         .ok_or(Rejection::OutOfTurn("the call has no proposal"))
 }
@@ -137,11 +151,39 @@ pub(super) fn gate(state: &RunState, given: &Given, call: CallId) -> Decision {
     if !proposed(call.phase()) {
         return Err(Rejection::OutOfTurn(why));
     }
-    verdict(state, given, call).map(|decided| vec![decided])
+    verdict(state, given, call, None).map(|decided| vec![decided])
+}
+
+/// Records how a proposal was judged. What judged is believed where nothing can tell better: the
+/// gate derives hazards and what is plainly read-only by itself.
+pub(super) fn assess(state: &RunState, given: &Given, assessment: Assessment) -> Decision {
+    let why = "the call does not wait for a verdict";
+    let call = call_that(state, assessment.call, proposed, why)?;
+    if proposal_of(call)?.digest != assessment.proposal {
+        return Err(Rejection::OutOfTurn("another proposal was judged"));
+    }
+    let blobs = blobs(given, &[], &["endpoint", "reason"])?;
+    let event = Event::RiskAssessed(RiskAssessed {
+        authority: given.authority,
+        call: assessment.call,
+        demand: assessment.demand,
+        inputs: assessment.inputs,
+        model: assessment.model,
+        prompt: assessment.prompt,
+        proposal: assessment.proposal,
+        source: assessment.source,
+        tier: assessment.tier,
+    });
+    Ok(vec![Decided { event, blobs }])
 }
 
 /// The record of the gate's verdict on a call.
-fn verdict(state: &RunState, given: &Given, call: &Call) -> Result<Decided, Rejection> {
+pub(super) fn verdict(
+    state: &RunState,
+    given: &Given,
+    call: &Call,
+    weaker: Option<&Level>,
+) -> Result<Decided, Rejection> {
     let proposal = proposal_of(call)?;
     let message = proposal.message;
     let proposal = proposal.digest;
@@ -151,7 +193,7 @@ fn verdict(state: &RunState, given: &Given, call: &Call) -> Result<Decided, Reje
         .ok_or(Rejection::OutOfTurn("the gate was not asked"))?;
     let (authority, id) = (given.authority, call.id());
     Ok(match verdict {
-        Verdict::Approve { by, tier } => {
+        Verdict::Approve { by, tier, .. } => {
             let grant = Automatic {
                 authority,
                 by,
@@ -183,10 +225,19 @@ fn verdict(state: &RunState, given: &Given, call: &Call) -> Result<Decided, Reje
         } => {
             let expires_at = expires_at(state, expires_ms)?;
             let rules = given.rules;
+            // What nobody judged, no record of a judgement stands behind.
+            let assessed = (tier != DeclaredRisk::Unknown)
+                .then(|| call.assessed().map(|assessed| assessed.record))
+                .flatten();
             Decided::fact(Event::ApprovalRequested(ApprovalRequested {
+                assessed,
                 authority,
                 call: id,
+                containment: weaker.map(Level::containment),
                 expires_at,
+                missing: weaker
+                    .map(|level| level.missing().clone())
+                    .unwrap_or_default(),
                 proposal,
                 quorum,
                 rule,
@@ -194,7 +245,13 @@ fn verdict(state: &RunState, given: &Given, call: &Call) -> Result<Decided, Reje
                 tier,
             }))
         }
-        Verdict::Decline { kind, of } => refused(given, id, kind, of, Blobs::new()),
+        Verdict::Decline { kind, of, rule } => {
+            refused(given, id, Refusal { kind, of, rule }, Blobs::new())
+        }
+        Verdict::Unjudged => {
+            let why = "the call must be judged before its verdict";
+            return Err(Rejection::OutOfTurn(why));
+        }
     })
 }
 
@@ -206,111 +263,6 @@ fn expires_at(state: &RunState, rule_ms: Option<u64>) -> Result<Timestamp, Rejec
     };
     let park_ms = state.started().park_expiry_ms;
     Ok(at.plus_ms(rule_ms.map_or(park_ms, |ms| ms.min(park_ms))))
-}
-
-pub(super) fn begin(state: &RunState, given: &Given, call: CallId, active_ms: u64) -> Decision {
-    let call = call_that(
-        state,
-        call,
-        granted,
-        "the call is not allowed, or was started",
-    )?;
-    its_turn(state, call)?;
-    let proposal = proposal_of(call)?;
-    let attempt = call
-        .attempts()
-        .checked_add(1)
-        .ok_or(Rejection::Exhausted("attempts"))?;
-    let Some(reason) = start_refusal(state, given, call, active_ms) else {
-        return Ok(vec![Decided::fact(Event::ExecutionStarted(
-            ExecutionStarted {
-                attempt,
-                authority: given.authority,
-                call: call.id(),
-                containment: proposal.containment,
-                epoch: segment(state)?.epoch,
-                proposal: proposal.digest,
-            },
-        ))]);
-    };
-    let void = Event::ExecutionRefused(ExecutionRefused {
-        attempt,
-        authority: given.authority,
-        call: call.id(),
-        proposal: proposal.digest,
-        reason,
-    });
-    let after = match (reason, call.requested()) {
-        (StartRefusal::Expired, Some(asked)) => expired(call.id(), asked.digest),
-        (StartRefusal::Budget, _) => {
-            refused(given, call.id(), RefusalKind::OverLimit, None, Blobs::new())
-        }
-        (_, _) => verdict(state, given, call)?,
-    };
-    Ok(vec![Decided::fact(void), after])
-}
-
-/// Executions run one by one, in the model's order, once every call of the reply has its verdict
-/// and its answer, and none in a run that is being cancelled.
-fn its_turn(state: &RunState, call: &Call) -> Result<(), Rejection> {
-    if state.is_cancelling() {
-        return Err(Rejection::OutOfTurn("the run is being cancelled"));
-    }
-    // By their places in the reply: an amended call has a later id than those after it.
-    let place = |of: &Call| state.batch().position(|call| call.id() == of.id());
-    let comes_first = |other: &Call| match other.phase() {
-        Phase::Closed(_) => false,
-        Phase::Granted => place(other) < place(call),
-        Phase::Named
-        | Phase::Proposed
-        | Phase::Pending
-        | Phase::Asked
-        | Phase::Executing { .. }
-        | Phase::InDoubt => true,
-    };
-    if state.batch().any(comes_first) {
-        return Err(Rejection::OutOfTurn(
-            "another call of the reply comes first",
-        ));
-    }
-    Ok(())
-}
-
-/// Why a grant no longer holds.
-fn start_refusal(
-    state: &RunState,
-    given: &Given,
-    call: &Call,
-    active_ms: u64,
-) -> Option<StartRefusal> {
-    let mut usage = *state.usage();
-    usage.active_ms = usage.active_ms.saturating_add(active_ms);
-    let grant = call.grant()?;
-    if grant.expires_at.is_some_and(|end| given.at >= end) {
-        return Some(StartRefusal::Expired);
-    }
-    if usage.blocks_execution(state.limits()).is_some() {
-        return Some(StartRefusal::Budget);
-    }
-    if call
-        .proposed()
-        .is_none_or(|proposed| !state.offers(&proposed.tool))
-    {
-        return Some(StartRefusal::List);
-    }
-    match (&given.verdict, grant.by_person()) {
-        (
-            Some(Verdict::Decline {
-                kind: RefusalKind::Rule,
-                ..
-            }),
-            true,
-        ) => Some(StartRefusal::Rule),
-        // A person's grant falls to no policy, and not to nobody being there now.
-        (Some(_), true) | (Some(Verdict::Approve { .. }), false) => None,
-        (Some(Verdict::Ask { .. } | Verdict::Question | Verdict::Decline { .. }), false)
-        | (None, _) => Some(StartRefusal::Policy),
-    }
 }
 
 pub(super) fn expired(call: CallId, request: Digest) -> Decided {
@@ -333,6 +285,7 @@ pub(super) fn record_outcome(state: &RunState, given: &Given, ended: Ended) -> D
         attempt: call.attempts(),
         call: ended.call,
         duration_ms: ended.duration_ms,
+        exit: ended.exit,
         kind,
     };
     let event = match ended.ending {

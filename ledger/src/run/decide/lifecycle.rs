@@ -24,17 +24,19 @@ pub(super) fn start(given: &Given, start: Start) -> Decision {
     let blobs = blobs(
         given,
         &["prompt", "scope", "system", "workspace"],
-        &["config"],
+        &["config", "narrowing"],
     )?;
     let event = Event::RunStarted(RunStarted {
         agent: start.agent,
         attendance: start.attendance,
         authority: given.authority,
         binary: start.binary,
+        containment: start.containment,
         http_approval: start.http_approval,
         limits: start.limits,
         model: start.model,
         park_expiry_ms: start.park_expiry_ms,
+        plugin: start.plugin,
         policy: start.policy,
         rules: given.rules,
         tool_allowlist: start.tool_allowlist,

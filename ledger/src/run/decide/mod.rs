@@ -5,6 +5,7 @@
 
 mod amend;
 mod approvals;
+mod begin;
 mod calls;
 mod lifecycle;
 
@@ -74,8 +75,13 @@ pub fn decide(state: Option<&RunState>, given: &Given, command: Command) -> Deci
         }
         Command::Propose(proposal) => calls::propose(state, given, proposal),
         Command::Refuse { call, kind } => calls::refuse(state, given, call, kind),
+        Command::Assess(assessment) => calls::assess(state, given, assessment),
         Command::Gate { call } => calls::gate(state, given, call),
-        Command::Begin { call, active_ms } => calls::begin(state, given, call, active_ms),
+        Command::Begin {
+            call,
+            active_ms,
+            level,
+        } => begin::begin(state, given, (call, active_ms), &level),
         Command::RecordOutcome(ended) => calls::record_outcome(state, given, ended),
         Command::RecordDoubt { call } => calls::record_doubt(state, given, call),
         Command::Settle { call, verdict } => calls::settle(state, given, call, verdict),

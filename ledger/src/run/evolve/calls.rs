@@ -1,16 +1,19 @@
 //! What the events of one call do to it.
 
-use super::super::call::{Answered, Call, Close, Grant, Phase, Proposed, Question, Requested};
+use super::super::call::{
+    Answered, Assessed, Call, Close, Grant, Phase, Proposed, Question, Requested,
+};
 use super::super::state::RunState;
 use super::Evolved;
 use crate::approval::{Answer, By};
+use crate::containment::Level;
 use crate::content::{Blob, Blobs};
 use crate::digest::Digest;
 use crate::envelope::Envelope;
 use crate::event::{
     ApprovalGranted, ApprovalRequested, ApprovalRevoked, CallProposed, Event, ExecutionEnded,
     ExecutionInDoubt, ExecutionSettled, ExecutionStarted, QuestionAnswered, QuestionAsked,
-    Settlement,
+    RiskAssessed, Settlement,
 };
 use crate::id::{AnswerId, CallId, LedgerId, RunId};
 use crate::proposal::proposal_digest;
@@ -31,6 +34,7 @@ impl RunState {
                 Some(old) => self.call_amended(event, old, envelope),
                 None => self.call_proposed(event, envelope),
             },
+            Event::RiskAssessed(event) => self.assessed(event, envelope),
             Event::CallRefused(event) => {
                 let close = Close::Refused(event.kind);
                 let open = [Phase::Named, Phase::Proposed];
@@ -99,6 +103,8 @@ impl RunState {
             | Event::RunFinished(_)
             | Event::LedgerCreated(_)
             | Event::RulesAdopted(_)
+            | Event::GrantAdded(_)
+            | Event::GrantRevoked(_)
             | Event::ClockStepped(_)
             | Event::AttemptRefused(_) => Err("it is about no call"),
         }
@@ -263,13 +269,17 @@ impl Call {
             definition: event.definition,
             execute: event.execute.clone(),
             declared: event.risk,
-            containment: event.containment,
+            level: Level::recorded(event.containment, &event.missing)
+                .ok_or("the level does not fit what is missing of it")?,
+            network: event.network.clone(),
+            program: event.program,
             kind: event.precondition,
             arguments: required(blobs, "arguments")?,
             execute_arguments: blobs.get("execute_arguments").copied(),
             precondition: blobs.get("precondition").copied(),
             message: blobs.get("message").copied(),
             preview: blobs.get("preview").copied(),
+            runs: blobs.get("program").copied(),
         });
         call.phase = Phase::Proposed;
         call.last = envelope.header().id;
@@ -278,6 +288,21 @@ impl Call {
 }
 
 impl RunState {
+    fn assessed(&mut self, event: &RiskAssessed, envelope: &Envelope) -> Evolved {
+        self.proposal(event.call, event.proposal)?;
+        let call = self.open_call(event.call, &[Phase::Proposed])?;
+        call.assessed = Some(Assessed {
+            record: envelope.digest(),
+            source: event.source,
+            model: event.model.clone(),
+            demand: event.demand,
+            tier: event.tier,
+            reason: envelope.blobs().get("reason").copied(),
+        });
+        call.last = envelope.header().id;
+        Ok(())
+    }
+
     fn proposal(&mut self, call: CallId, digest: Digest) -> Evolved {
         let proposed = self
             .calls
@@ -295,6 +320,14 @@ impl RunState {
         if call.proposed.as_ref().is_some_and(Proposed::is_question) {
             return Err("a question asks for no approval");
         }
+        if event.assessed.is_some()
+            && event.assessed != call.assessed.as_ref().map(|assessed| assessed.record)
+        {
+            return Err("the call was judged by another record");
+        }
+        let weaker = event
+            .containment
+            .map(|containment| Level::recorded(containment, &event.missing));
         call.requested = Some(Requested {
             version: envelope.version(),
             digest: envelope.digest(),
@@ -303,6 +336,9 @@ impl RunState {
             rule: event.rule.clone(),
             tier: event.tier,
             quorum: event.quorum,
+            weaker: weaker
+                .map(|level| level.ok_or("the level does not fit what is missing of it"))
+                .transpose()?,
         });
         call.phase = Phase::Pending;
         call.last = envelope.header().id;

@@ -115,6 +115,7 @@ impl RunState {
             Event::ModelReplied(event) => self.model_replied(event, envelope),
             Event::ModelFailed(event) => self.model_failed(event, envelope),
             Event::CallProposed(_)
+            | Event::RiskAssessed(_)
             | Event::CallRefused(_)
             | Event::ApprovalRequested(_)
             | Event::ApprovalGranted(_)
@@ -173,6 +174,8 @@ impl RunState {
             Event::RunStarted(_)
             | Event::LedgerCreated(_)
             | Event::RulesAdopted(_)
+            | Event::GrantAdded(_)
+            | Event::GrantRevoked(_)
             | Event::ClockStepped(_)
             | Event::AttemptRefused(_) => Err("it does not belong there in a run"),
         }

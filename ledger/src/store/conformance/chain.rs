@@ -229,6 +229,8 @@ pub fn tightened() -> Event {
 /// An event on which something outside rests.
 pub fn started() -> Event {
     Event::ExecutionStarted(ExecutionStarted {
+        missing: std::collections::BTreeSet::new(),
+        network: std::collections::BTreeSet::new(),
         attempt: 1,
         authority: Version::ZERO,
         call: CallId::FIRST,

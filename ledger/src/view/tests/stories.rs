@@ -101,6 +101,9 @@ impl Story {
         let rm = self.state.call(call("c2")).unwrap().proposed().unwrap();
         let precondition = rm.precondition.unwrap();
         let event = CallProposed {
+            missing: std::collections::BTreeSet::new(),
+            network: std::collections::BTreeSet::new(),
+            program: None,
             call: call(id),
             containment: Containment::InProcess,
             definition: rm.definition,
@@ -120,6 +123,9 @@ impl Story {
     fn ask(&mut self, id: &str) -> Digest {
         let proposed = self.state.call(call(id)).unwrap().proposed().unwrap();
         let asked = ApprovalRequested {
+            assessed: None,
+            containment: None,
+            missing: std::collections::BTreeSet::new(),
             authority: Version::new(1),
             call: call(id),
             expires_at: self.state.head().at.plus_ms(1000),

@@ -29,7 +29,9 @@ impl Job<'_> {
                 let kept = self.clear(&target.folder, entries)?;
                 self.cleared_tree(entries.len(), kept.as_deref())
             }
-            Precondition::Absent { .. } | Precondition::Transfer { .. } => {
+            Precondition::Absent { .. }
+            | Precondition::Operands { .. }
+            | Precondition::Transfer { .. } => {
                 Err(ToolError::failed("the call has nothing to remove"))
             }
         }

@@ -105,6 +105,8 @@ impl Job<'_> {
                 ToolError::Stale { .. } => Reconciled::NotDone,
                 ToolError::Refused { .. }
                 | ToolError::Failed { .. }
+                | ToolError::Interrupted { .. }
+                | ToolError::TimedOut { .. }
                 | ToolError::InDoubt { .. } => Reconciled::Unknown,
             },
         )

@@ -43,7 +43,9 @@ impl Transfer<'_> {
             Precondition::Tree { entries, mode, .. } => {
                 self.copy_tree(&lock, (&from, &to), entries, *mode)?;
             }
-            Precondition::Absent { .. } | Precondition::Transfer { .. } => {
+            Precondition::Absent { .. }
+            | Precondition::Operands { .. }
+            | Precondition::Transfer { .. } => {
                 return Err(ToolError::failed("the call has nothing to copy"));
             }
         }
@@ -78,7 +80,9 @@ impl Transfer<'_> {
             Precondition::Tree { entries, mode, .. } => {
                 self.reconcile_tree(&lock, (&from, &to), entries, *mode)
             }
-            Precondition::Absent { .. } | Precondition::Transfer { .. } => Ok(Reconciled::Unknown),
+            Precondition::Absent { .. }
+            | Precondition::Operands { .. }
+            | Precondition::Transfer { .. } => Ok(Reconciled::Unknown),
         }
     }
 
@@ -91,6 +95,7 @@ impl Transfer<'_> {
             Precondition::File { digest: known, .. } => digest(Purpose::File, content) == *known,
             Precondition::Tree { .. }
             | Precondition::Absent { .. }
+            | Precondition::Operands { .. }
             | Precondition::Transfer { .. } => false,
         }
     }

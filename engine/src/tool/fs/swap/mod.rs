@@ -113,7 +113,9 @@ impl<'a> Job<'a> {
         match self.precondition {
             Precondition::File { .. } => self.replace(target, content),
             Precondition::Absent { .. } => self.create(lock, target, content, new),
-            Precondition::Tree { .. } | Precondition::Transfer { .. } => {
+            Precondition::Tree { .. }
+            | Precondition::Operands { .. }
+            | Precondition::Transfer { .. } => {
                 Err(ToolError::failed("the call has no file to write"))
             }
         }
@@ -146,7 +148,7 @@ impl<'a> Job<'a> {
             Precondition::File { parent, root, .. }
             | Precondition::Tree { parent, root, .. }
             | Precondition::Absent { parent, root, .. } => Ok((*parent, *root)),
-            Precondition::Transfer { .. } => {
+            Precondition::Operands { .. } | Precondition::Transfer { .. } => {
                 Err(ToolError::failed("the call has no single target"))
             }
         }
@@ -194,7 +196,7 @@ impl<'a> Job<'a> {
                     None => Ok(0),
                 }
             }
-            Precondition::Transfer { .. } => {
+            Precondition::Operands { .. } | Precondition::Transfer { .. } => {
                 Err(ToolError::failed("the call has no single target"))
             }
         }

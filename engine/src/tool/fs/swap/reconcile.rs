@@ -125,7 +125,9 @@ impl Job<'_> {
             Precondition::Tree { entries, node, .. } => {
                 return self.reconcile_clear(&target, entries, *node);
             }
-            Precondition::Absent { .. } | Precondition::Transfer { .. } => {
+            Precondition::Absent { .. }
+            | Precondition::Operands { .. }
+            | Precondition::Transfer { .. } => {
                 return Ok(Reconciled::Unknown);
             }
         };
@@ -204,6 +206,7 @@ impl Job<'_> {
             Precondition::File { node, digest, .. } => *node == found && *digest == content,
             Precondition::Tree { .. }
             | Precondition::Absent { .. }
+            | Precondition::Operands { .. }
             | Precondition::Transfer { .. } => false,
         }
     }

@@ -185,9 +185,11 @@ impl<'a> Transfer<'a> {
                 drop(self.source.restore(from, &to.folder));
                 error
             }
-            ToolError::Stale { .. } | ToolError::Refused { .. } | ToolError::Failed { .. } => {
-                self.source_back(from, to, error)
-            }
+            ToolError::Stale { .. }
+            | ToolError::Refused { .. }
+            | ToolError::Failed { .. }
+            | ToolError::Interrupted { .. }
+            | ToolError::TimedOut { .. } => self.source_back(from, to, error),
         }
     }
 
@@ -219,7 +221,9 @@ impl<'a> Transfer<'a> {
         let (digest, entries) = match self.source.precondition {
             Precondition::File { digest, .. } => (Some(*digest), None),
             Precondition::Tree { entries, .. } => (None, Some(entries.len())),
-            Precondition::Absent { .. } | Precondition::Transfer { .. } => (None, None),
+            Precondition::Absent { .. }
+            | Precondition::Operands { .. }
+            | Precondition::Transfer { .. } => (None, None),
         };
         let told = Told {
             bytes: bytes.filter(|_| entries.is_none()),
@@ -238,7 +242,9 @@ impl Job<'_> {
     fn node(&self) -> Result<NodeId, ToolError> {
         match self.precondition {
             Precondition::File { node, .. } | Precondition::Tree { node, .. } => Ok(*node),
-            Precondition::Absent { .. } | Precondition::Transfer { .. } => {
+            Precondition::Absent { .. }
+            | Precondition::Operands { .. }
+            | Precondition::Transfer { .. } => {
                 Err(ToolError::failed("the call has nothing to move"))
             }
         }
