@@ -3,7 +3,7 @@
 use super::hazard::{Hazard, HazardKind};
 use super::lexer::Lexer;
 use super::position::{Position, Role};
-use super::token::{Effect, Lexeme, Operator, Stop, Token};
+use super::token::{Effect, Expansion, Lexeme, Operator, Stop, Token};
 use super::{Plain, Reading, Word};
 
 /// Builtins of bash whose arguments may be assignments to arrays.
@@ -135,17 +135,16 @@ impl Reader {
         if word.has_subscript() {
             return Err(Stop::hazard(HazardKind::Arithmetic, word.at));
         }
-        if word.names_variable {
-            self.hazard(HazardKind::ExpandingName, word.at);
-        } else if word.expands {
-            self.not_plain("a command name that is a pattern");
-        } else if word.has_brace {
-            self.not_plain("a command name with braces");
-        } else if word.text.is_empty() {
-            self.not_plain("a command without a name");
-        } else if word.text.starts_with('%') {
+        match word.expansion {
+            Expansion::Variable => self.hazard(HazardKind::ExpandingName, word.at),
+            Expansion::Pattern => self.not_plain("a command name that is a pattern"),
+            Expansion::Never if word.has_brace => self.not_plain("a command name with braces"),
+            Expansion::Never if word.text.is_empty() => self.not_plain("a command without a name"),
             // Bash takes it for a job, dash for a program.
-            self.not_plain("a command name that may be a job");
+            Expansion::Never if word.text.starts_with('%') => {
+                self.not_plain("a command name that may be a job");
+            }
+            Expansion::Never => {}
         }
         self.assigns = word
             .unquoted()
