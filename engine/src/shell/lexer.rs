@@ -10,6 +10,8 @@ use super::token::{Effect, Extent, Lexeme, Operator, Stop, Token};
 /// The only file that may be redirected to or from.
 const DISCARD: &str = "/dev/null";
 
+const BASH_ALONE: &str = "a pattern or an array, which only bash reads";
+
 /// Cuts a command into tokens.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
@@ -92,7 +94,7 @@ impl<'a> Lexer<'a> {
         self.file(at, Extent::EndsCommand)
     }
 
-    /// `(`, unless bash takes two of them for arithmetic, or one for a pattern.
+    /// `(`, unless there are two, which bash takes for arithmetic.
     fn open(&mut self) -> Result<Token, Stop> {
         let at = self.cursor.at();
         self.cursor.take_raw();
@@ -168,10 +170,9 @@ impl<'a> Lexer<'a> {
         match self.cursor.peek() {
             Some('<' | '>') if word.is_descriptor() => self.redirection(),
             // A pattern, with that option of bash on, or an array: `#` may be no comment there.
-            Some('(') if word.text.ends_with(['?', '*', '+', '@', '!', '=']) => Err(self.part(
-                self.cursor.at(),
-                "a pattern or an array, which only bash reads",
-            )),
+            Some('(') if word.text.ends_with(['?', '*', '+', '@', '!', '=']) => {
+                Err(self.part(word.at, BASH_ALONE))
+            }
             _ => Ok(Token::Word(word)),
         }
     }

@@ -6,9 +6,10 @@
 use super::token::{Extent, Lexeme, Operator};
 
 /// Where a word stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Position {
     /// Where a command begins.
+    #[default]
     Start,
     /// After an assignment, a redirection, or what one of the shells takes for a command: a command
     /// may go on or begin, but no `case`, whose patterns would hide what follows.

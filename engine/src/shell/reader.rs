@@ -12,7 +12,7 @@ const ASSIGNING: [&str; 8] = [
 ];
 
 /// What was found so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Reader {
     position: Position,
     hazards: Vec<Hazard>,
@@ -25,40 +25,22 @@ pub(super) struct Reader {
     has_test: bool,
 }
 
-impl Default for Reader {
-    fn default() -> Self {
-        Self {
-            position: Position::Start,
-            hazards: Vec::new(),
-            not_plain: None,
-            words: Vec::new(),
-            assigns: false,
-            has_test: false,
-        }
-    }
-}
-
 impl Reader {
     /// Reads a command to its end, or to where no more can be said.
     pub(super) fn read(mut self, command: &str) -> Reading {
-        let mut lexer = Lexer::new(command);
-        let end = loop {
-            match lexer.next() {
-                Ok(None) => break Ok(()),
-                Ok(Some(token)) => {
-                    if let Err(stop) = self.token(token, &lexer) {
-                        break Err(stop);
-                    }
-                }
-                Err(stop) => break Err(stop),
-            }
-        };
-        match end {
+        match self.tokens(&mut Lexer::new(command)) {
             Ok(()) => {}
             Err(Stop::Hazard(hazard)) => self.hazards.push(hazard),
             Err(Stop::Doubt(why)) => self.not_plain(why),
         }
         self.answer()
+    }
+
+    fn tokens(&mut self, lexer: &mut Lexer<'_>) -> Result<(), Stop> {
+        while let Some(token) = lexer.next()? {
+            self.token(token, lexer)?;
+        }
+        Ok(())
     }
 
     fn answer(self) -> Reading {

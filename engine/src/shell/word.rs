@@ -276,6 +276,10 @@ impl Lexer<'_> {
             }
         }
         if let Some(quote) = ends_in_dash {
+            if builder.word.expansion == Expansion::Variable {
+                // As a name it would be a hazard, wherever it ends.
+                return Err(Stop::hazard(HazardKind::Expansion, builder.word.at));
+            }
             return Err(self.part(quote.at(), SHELLS_PART));
         }
         let written = reading.at().saturating_sub(self.cursor.at());

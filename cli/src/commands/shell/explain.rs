@@ -100,7 +100,17 @@ fn page(explanation: &Explanation, entries: &[String]) -> String {
         let _ignored = writeln!(out, "{name:<10} {value}");
     };
     line("command", &text::inline(&explanation.command));
-    line("read as", &text::inline(&explanation.why));
+    // Each hazard has a line of its own.
+    let is_hazard = explanation.syntax_high_risk;
+    let why = text::inline(&explanation.why);
+    line(
+        "read as",
+        if is_hazard {
+            "high-risk by its syntax"
+        } else {
+            &why
+        },
+    );
     for hazard in &explanation.hazards {
         let what = hazard.kind.as_str();
         line("hazard", &format!("{what}, at byte {}", hazard.at));
