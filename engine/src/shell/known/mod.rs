@@ -14,8 +14,6 @@ mod git;
 mod paths;
 mod special;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use super::{COMMAND_CHARS_MAX, Plain};
 use table::{Operands, Rule};

@@ -268,7 +268,11 @@ pub(super) fn ip(arguments: &[&str]) -> Verdict<Claims> {
     let flags = arguments.iter().take_while(|word| has(FLAGS, word)).count();
     match arguments.get(flags..).unwrap_or_default() {
         [object] if has(OBJECTS, object) => Ok(Claims::default()),
-        [object, "show" | "list" | "ls", ..] if has(OBJECTS, object) => Ok(Claims::default()),
+        [object, "show" | "list" | "ls", what @ ..]
+            if has(OBJECTS, object) && !what.iter().any(|word| word.starts_with('-')) =>
+        {
+            Ok(Claims::default())
+        }
         [] if flags > 0 => Ok(Claims::default()),
         _ => Err("ip is on the list only as `ip object show`".to_owned()),
     }
