@@ -48,11 +48,7 @@ pub(super) fn ps(arguments: &[&str]) -> Verdict<Claims> {
         "--no-headers --no-heading --deselect --cols: --columns: --width: --rows: --lines:",
         "--context --cumulative --help --version",
     ];
-    // `-u` has a value, and yet nearly everybody writes this.
-    let arguments = match arguments {
-        ["-aux" | "-auxw" | "-auxww" | "-auxf", rest @ ..] => rest,
-        _ => arguments,
-    };
+    let arguments = old_spelling(arguments)?;
     let parsed = flags::parse("ps", FLAGS, arguments)?;
     if let Some(value) = parsed.values.iter().find(|value| value.contains("environ")) {
         return refused("ps", value);
@@ -61,10 +57,6 @@ pub(super) fn ps(arguments: &[&str]) -> Verdict<Claims> {
         word.bytes()
             .all(|byte| byte.is_ascii_digit() || byte == b',')
     };
-    let is_old = |word: &str| {
-        word.chars()
-            .all(|letter| "aTxrfjlsuvXwHLmncSZg".contains(letter))
-    };
     match parsed
         .operands
         .iter()
@@ -72,6 +64,37 @@ pub(super) fn ps(arguments: &[&str]) -> Verdict<Claims> {
     {
         None => Ok(Claims::default()),
         Some(word) => refused("ps", word),
+    }
+}
+
+/// Letters of the old spelling that take no value.
+fn is_old(word: &str) -> bool {
+    let letter = |letter| "aTxrfjlsuvXwHLmncSZg".contains(letter);
+    !word.is_empty() && word.chars().all(letter)
+}
+
+/// What follows the first word where that is in the old spelling: `aux`, `axo pid,comm`. So is
+/// `-aux`, since there is no `-x`.
+fn old_spelling<'a>(arguments: &'a [&'a str]) -> Verdict<&'a [&'a str]> {
+    let Some((first, rest)) = arguments.split_first() else {
+        return Ok(arguments);
+    };
+    let dashed = first
+        .strip_prefix('-')
+        .filter(|letters| letters.contains('x'));
+    let letters = dashed.unwrap_or(first);
+    if is_old(letters) {
+        return Ok(rest);
+    }
+    match (letters.strip_suffix('o'), rest.split_first()) {
+        (Some(letters), Some((columns, rest))) if is_old(letters) => {
+            if columns.starts_with('-') || columns.contains("environ") {
+                return refused("ps", columns);
+            }
+            Ok(rest)
+        }
+        _ if dashed.is_some() && !letters.starts_with('-') => refused("ps", first),
+        _ => Ok(arguments),
     }
 }
 
@@ -228,7 +251,10 @@ pub(super) fn jq(arguments: &[&str]) -> Verdict<Claims> {
 pub(super) fn lsof(arguments: &[&str]) -> Verdict<Claims> {
     const FLAGS: &[&str] = &["-abClnNPQRtUVvhOXwEo -c: -d: -p: -u: -F^ -g^ -i^ -s^ -T^ -K^ -L^"];
     let mut claims = Claims::default();
-    let parsed = flags::parse("lsof", FLAGS, arguments)?;
+    // The folder that follows is an operand like others.
+    let kept = arguments.iter().filter(|word| !["+d", "+D"].contains(word));
+    let kept: Vec<&str> = kept.copied().collect();
+    let parsed = flags::parse("lsof", FLAGS, &kept)?;
     let names_host = |value: &&&str| {
         let host = value.split_once('@').map(|(_, host)| host);
         host.is_some_and(|host| host.contains(|c: char| !c.is_ascii_digit() && !".:-,".contains(c)))

@@ -14,7 +14,16 @@ use super::{Claims, Verdict, flags};
 use verbs::{Verb, Words};
 
 /// Flags before the verb that choose no other folder, configuration, program or pager.
-const HARMLESS: [&str; 3] = ["--no-pager", "--no-optional-locks", "--literal-pathspecs"];
+const HARMLESS: [&str; 8] = [
+    "--no-pager",
+    "-P",
+    "--no-optional-locks",
+    "--no-replace-objects",
+    "--literal-pathspecs",
+    "--glob-pathspecs",
+    "--noglob-pathspecs",
+    "--icase-pathspecs",
+];
 
 /// `git [flags] verb [flags] [operands]`.
 pub(super) fn judge(arguments: &[&str]) -> Verdict<Claims> {
@@ -22,7 +31,7 @@ pub(super) fn judge(arguments: &[&str]) -> Verdict<Claims> {
     let rest = arguments.get(before.count()..).unwrap_or_default();
     let (verb, words) = match rest {
         [] => return Err("git without a verb is not on the list".to_owned()),
-        ["--version" | "-v"] => return Ok(Claims::default()),
+        ["--version" | "-v" | "--help" | "help"] => return Ok(Claims::default()),
         [flag, ..] if flag.starts_with('-') => {
             return Err(format!("`{flag}` of git is not on the list"));
         }

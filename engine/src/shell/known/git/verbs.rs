@@ -224,11 +224,12 @@ const VERBS: &[Verb] = &[
         &["--name-only --tags --refs: --exclude: --all --no-undefined --always"],
         Any,
     ),
+    // `--dirty` writes the index that it refreshes.
     verb(
         "describe",
         &[
             "--all --tags --contains --abbrev? --candidates: --exact-match --long --match:",
-            "--exclude: --always --first-parent --dirty? --debug",
+            "--exclude: --always --first-parent --debug",
         ],
         Any,
     ),

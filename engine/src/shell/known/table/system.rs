@@ -179,6 +179,7 @@ pub(super) const TABLE: &[Line] = &[
     ),
     ("umask", Exact(&["", "-S"])),
     ("stty", Exact(&["size", "-a", "--all"])),
+    ("kill", Exact(&["-l", "-L"])),
     ("alias", Exact(&[""])),
     ("history", Exact(&[""])),
     (
@@ -212,11 +213,6 @@ pub(super) const TABLE: &[Line] = &[
         ),
     ),
     ("iostat", Flags(&["-cdhkmtxyzN -p:"], Text)),
-    // Only without a terminal and without end, unless it says how often.
-    (
-        "top",
-        Flags(&["-bcHiS -n: -p: -u: -o: -w? -E: -e:"], Nothing),
-    ),
     // `-c`, `-C` clear, `-n`, `-D`, `-E` set, `-H` runs a pager, `-w` follows.
     (
         "dmesg",

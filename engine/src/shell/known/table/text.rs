@@ -120,7 +120,7 @@ pub(super) const TABLE: &[Line] = &[
     (
         "base64 base32",
         Flags(
-            &["-di -w: --decode --ignore-garbage --wrap: --help --version"],
+            &["-dDi -w: --decode --ignore-garbage --wrap: --help --version"],
             ContentsUpTo(1),
         ),
     ),

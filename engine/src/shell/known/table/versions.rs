@@ -2,7 +2,8 @@
 //!
 //! Left out are those that choose another program of that name by what a file in the workspace
 //! says, and run or fetch it to answer: `cargo` and `rustc` (rustup), `go`, `yarn`, `pnpm`, `npx`,
-//! `gradle`, `mvn`, `bundle`, and `npm`, which also keeps a log of each run.
+//! `gradle`, `mvn`, `bundle`, and `npm`. `java` keeps a
+//! file about each run.
 
 use super::Line;
 use super::Rule::Exact;
@@ -14,8 +15,6 @@ pub(super) const TABLE: &[Line] = &[
     ("perl", Exact(&["-v", "--version"])),
     ("php", Exact(&["-v", "--version"])),
     ("lua luajit", Exact(&["-v"])),
-    ("java", Exact(&["-version", "--version"])),
-    ("javac", Exact(&["-version", "--version"])),
     ("gcc g++ cc c++ clang clang++", Exact(&["--version", "-v"])),
     ("make gmake cmake ninja", Exact(&["--version"])),
     ("bash zsh", Exact(&["--version"])),
