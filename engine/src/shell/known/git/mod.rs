@@ -4,8 +4,9 @@
 //! `core.fsmonitor`, `diff.external`, `diff.<driver>.command` and `.textconv`, `filter.<driver>.*`,
 //! `gpg.*` where `log.showSignature` or a format of the configuration asks for signatures, the hook
 //! `post-index-change`, helpers of a partial clone, and whatever a submodule's configuration names.
-//! That is what [`Claims::repository`] says; whoever runs the command makes up for it. The words
-//! themselves must not ask for any of these.
+//! That is what [`Claims::repository`] says; whoever runs the command makes up for it, and sets
+//! `GIT_OPTIONAL_LOCKS=0` and `diff.autoRefreshIndex=false`, without which `status` and `diff` write
+//! the index that they refresh. The words themselves must not ask for any of these.
 
 mod verbs;
 
@@ -37,10 +38,8 @@ pub(super) fn judge(arguments: &[&str]) -> Verdict<Claims> {
         }
         [verb, words @ ..] => (*verb, words),
     };
-    if let Some(word) = words.iter().find(|word| checks_signatures(word)) {
-        return Err(format!(
-            "`{word}` has git run a program that checks signatures"
-        ));
+    if let Some(word) = words.iter().find(|word| starts_a_program(word)) {
+        return Err(format!("`{word}` has git start another program"));
     }
     let (name, verb, words) = two_words(verb, words)
         .or_else(|| Some((verb.to_owned(), verbs::find(verb)?, words)))
@@ -63,9 +62,12 @@ fn two_words<'a>(
     Some((name, found, rest))
 }
 
-/// Formats with `%G?` and the like, and `%(signature)`, run the program that checks them.
-fn checks_signatures(word: &str) -> bool {
-    word.contains("%G") || word.contains("%(signature")
+/// Formats with `%G?` and the like, and `%(signature)`, run the program that checks signatures, and
+/// `%(describe)` starts git again.
+fn starts_a_program(word: &str) -> bool {
+    ["%G", "%(signature", "%(describe"]
+        .iter()
+        .any(|format| word.contains(format))
 }
 
 fn judge_verb(name: &str, verb: &Verb, words: &[&str]) -> Verdict<()> {
