@@ -10,8 +10,9 @@
 
 mod verbs;
 
+use super::flags::{self, Parsed};
 use super::paths::{self, Use};
-use super::{Claims, Verdict, flags};
+use super::{Claims, Verdict};
 use verbs::{Verb, Words};
 
 /// Flags before the verb that choose no other folder, configuration, program or pager.
@@ -44,9 +45,8 @@ pub(super) fn judge(arguments: &[&str]) -> Verdict<Claims> {
     let (name, verb, words) = two_words(verb, words)
         .or_else(|| Some((verb.to_owned(), verbs::find(verb)?, words)))
         .ok_or_else(|| format!("`git {verb}` is not on the list"))?;
-    judge_verb(&name, verb, words)?;
-    Ok(Claims {
-        operands: Vec::new(),
+    judge_verb(&name, verb, words).map(|operands| Claims {
+        operands,
         repository: true,
     })
 }
@@ -70,9 +70,17 @@ fn starts_a_program(word: &str) -> bool {
         .any(|format| word.contains(format))
 }
 
-fn judge_verb(name: &str, verb: &Verb, words: &[&str]) -> Verdict<()> {
+/// The files that its flags name. Its operands are names of revisions, and of paths that git does
+/// not let leave the repository.
+fn judge_verb(name: &str, verb: &Verb, words: &[&str]) -> Verdict<Vec<String>> {
     let program = format!("git {name}");
     let parsed = flags::parse(&program, verb.flags, words)?;
+    judge_operands(&program, verb, &parsed)?;
+    all_inside(&program, &parsed.paths)?;
+    Ok(parsed.paths.iter().map(|path| (*path).to_owned()).collect())
+}
+
+fn judge_operands(program: &str, verb: &Verb, parsed: &Parsed<'_>) -> Verdict<()> {
     let operands = parsed.operands.as_slice();
     let refused = |word: &&str| {
         Err(format!(
@@ -82,18 +90,18 @@ fn judge_verb(name: &str, verb: &Verb, words: &[&str]) -> Verdict<()> {
     let most = |most: usize| operands.get(most).map_or(Ok(()), refused);
     match verb.words {
         Words::Nothing => most(0),
-        Words::UpTo(count) => most(count).and_then(|()| all_inside(&program, operands)),
-        Words::Any => all_inside(&program, operands),
+        Words::UpTo(count) => most(count).and_then(|()| all_inside(program, operands)),
+        Words::Any => all_inside(program, operands),
         Words::Patterns => Ok(()),
         Words::OnlyWith(flags) => {
             if !parsed.has(flags) {
                 most(0)?;
             }
-            all_inside(&program, operands)
+            all_inside(program, operands)
         }
         Words::PatternFirst => {
             let skipped = usize::from(!parsed.has(&["-e", "-f"]));
-            all_inside(&program, operands.get(skipped..).unwrap_or_default())
+            all_inside(program, operands.get(skipped..).unwrap_or_default())
         }
         Words::Reference => operands
             .iter()
