@@ -104,5 +104,8 @@ pub fn key(command: &str) -> Option<String> {
 
 /// Whether an entry covers a key: its own, and longer ones at a word boundary.
 pub fn covers(entry: &str, key: &str) -> bool {
-    entry == key || key.strip_prefix(entry).is_some_and(|rest| rest.starts_with(' '))
+    entry == key
+        || key
+            .strip_prefix(entry)
+            .is_some_and(|rest| rest.starts_with(' '))
 }
