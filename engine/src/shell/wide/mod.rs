@@ -55,7 +55,7 @@ pub enum Match {
 pub struct Command {
     segments: Vec<Segment>,
     /// The text without case: as written, without quotes, without escapes.
-    texts: [String; 3],
+    texts: Vec<String>,
     /// One plain command: the words of a pattern must follow its program.
     plain: bool,
     /// Something of it cannot be read.
@@ -70,7 +70,7 @@ impl Command {
     pub fn read(command: &str) -> Self {
         let scanned = scan::scan(command);
         let found: Vec<hosts::Found> = scanned.segments.iter().map(hosts::look).collect();
-        let read_as_plain = matches!(shell::read(command), Reading::Plain(_)) || true;
+        let read_as_plain = matches!(shell::read(command), Reading::Plain(_));
         Self {
             texts: texts(command),
             plain: scanned.plain && read_as_plain,
@@ -84,8 +84,11 @@ impl Command {
 
 /// The text as names are looked for in it where it is not plain. Quotes and escapes may join what
 /// stands beside them or part it: both are tried.
-fn texts(command: &str) -> [String; 3] {
+fn texts(command: &str) -> Vec<String> {
     let command = without_case(command).replace('\0', "");
+    if !command.contains(['\'', '"', '\\']) {
+        return vec![command];
+    }
     let joined = command.replace("\\\n", "").replace(['\'', '"', '\\'], "");
     let mut parted = String::with_capacity(command.len());
     let mut chars = command.chars();
@@ -97,7 +100,7 @@ fn texts(command: &str) -> [String; 3] {
             parted.push(c);
         }
     }
-    [command, joined, parted]
+    vec![command, joined, parted]
 }
 
 /// Whether a character can stand in the name of a program.
@@ -271,13 +274,14 @@ fn says(word: &str, wanted: &str) -> bool {
 fn has_flag(program: &[Word], behind: &[Word], flag: &str) -> bool {
     let words = || program.last().into_iter().chain(behind);
     let pieces = || words().flat_map(|word| word.text.split(|c| !in_names(c)));
-    let whole = |word: &str| match flag.strip_suffix('*') {
-        Some(begin) => word.starts_with(begin),
-        // Programs accept long flags cut short.
-        None if flag.len() > 2 && flag.starts_with("--") => {
-            word == flag || (word.len() > 2 && is_flag(word) && flag.starts_with(word))
-        }
-        None => word == flag,
+    let begin = flag.strip_suffix('*');
+    // Programs accept long flags cut short.
+    let long = begin.unwrap_or(flag);
+    let cut = |word: &str| {
+        word.len() > 2 && word.starts_with("--") && long.len() > 2 && long.starts_with(word)
+    };
+    let whole = |word: &str| {
+        word == flag || begin.is_some_and(|begin| word.starts_with(begin)) || cut(word)
     };
     if pieces().any(whole) || words().any(|word| whole(&word.text)) {
         return true;
