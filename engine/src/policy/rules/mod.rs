@@ -5,6 +5,7 @@
 //! strictest of all that match decides. A rule over paths speaks of the tools that name their
 //! paths; what a command touches is for its containment.
 
+mod error;
 mod judge;
 mod lint;
 mod parse;
@@ -21,9 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::shell::wide::Pattern;
 
+pub use error::{RulesError, Why};
 pub use judge::{Judgement, Subject, strictest};
 pub use lint::Warning;
-pub use parse::{Origin, Require, RulesError, Why, Written};
+pub use parse::{Origin, Require, Written};
 pub use shipped::{SHIPPED, shipped};
 
 /// What a rule does to the calls that it matches.

@@ -9,6 +9,7 @@
 //! What a script, a makefile or an alias kept in a file does is beyond it.
 
 mod hosts;
+mod programs;
 mod scan;
 mod script;
 
@@ -137,7 +138,7 @@ impl Pattern {
 
     /// Whether the program is one that runs others, so that its name says little.
     pub fn runs_others(&self) -> bool {
-        hosts::is_host(&self.program)
+        programs::is_host(&self.program)
     }
 
     /// The name of the program.

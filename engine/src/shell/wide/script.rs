@@ -1,7 +1,7 @@
 //! Whether an interpreter is given code in the text itself, or a file to run.
 
-use super::hosts::Kind;
 use super::is_flag;
+use super::programs::Kind;
 use super::scan::Word;
 
 /// Flags of Perl, Ruby, Node and the like that hold no code.
