@@ -71,8 +71,7 @@ fn hides(over: &Rule, rule: &Rule) -> bool {
         (Effect::Deny, Effect::Allow | Effect::Ask)
         | (Effect::Ask | Effect::NoEntry, Effect::Allow) => true,
         (Effect::Deny, Effect::NoEntry | Effect::Deny)
-        | (Effect::Ask, Effect::NoEntry | Effect::Ask | Effect::Deny)
-        | (Effect::NoEntry, Effect::NoEntry | Effect::Ask | Effect::Deny)
+        | (Effect::Ask | Effect::NoEntry, Effect::NoEntry | Effect::Ask | Effect::Deny)
         | (Effect::Allow, _) => false,
     };
     let of_tool = over.tool.is_none() || over.tool == rule.tool;

@@ -26,8 +26,7 @@ const OPENERS: &[&str] = &[
 const HOSTS_MAX: usize = 16;
 
 /// Looks at one command.
-pub(super) fn look(segment: &Segment) -> Found {
-    let mut found = Found::default();
+pub(super) fn look(segment: &Segment, found: &mut Found) {
     let mut begins = true;
     for (at, word) in segment.words.iter().enumerate() {
         if word.target {
@@ -48,10 +47,9 @@ pub(super) fn look(segment: &Segment) -> Found {
         let rest = segment.words.get(at..).unwrap_or_default();
         // A program that expands may be any.
         found.unreadable |= word.expands;
-        host(rest, segment.fed, &mut found);
+        host(rest, segment.fed, found);
     }
     found.unreadable |= handed_on(segment);
-    found
 }
 
 /// Whether some word names an interpreter that gets code, whatever runs it.

@@ -59,25 +59,23 @@ pub struct Command {
     texts: Vec<String>,
     /// One plain command: the words of a pattern must follow its program.
     plain: bool,
-    /// Something of it cannot be read.
-    unreadable: bool,
-    /// Some program in it runs others, or gets words from elsewhere.
-    hosts: bool,
-    loose: bool,
+    /// What the programs in it do with their words.
+    found: hosts::Found,
 }
 
 impl Command {
     /// Reads a command, in time linear in its length.
     pub fn read(command: &str) -> Self {
         let scanned = scan::scan(command);
-        let found: Vec<hosts::Found> = scanned.segments.iter().map(hosts::look).collect();
-        let read_as_plain = matches!(shell::read(command), Reading::Plain(_));
+        let mut found = hosts::Found::default();
+        for segment in &scanned.segments {
+            hosts::look(segment, &mut found);
+        }
+        found.unreadable |= scanned.unreadable;
         Self {
             texts: texts(command),
-            plain: scanned.plain && read_as_plain,
-            unreadable: scanned.unreadable || found.iter().any(|found| found.unreadable),
-            hosts: found.iter().any(|found| found.hosts),
-            loose: found.iter().any(|found| found.loose),
+            plain: scanned.plain && matches!(shell::read(command), Reading::Plain(_)),
+            found,
             segments: scanned.segments,
         }
     }
@@ -160,16 +158,16 @@ impl Pattern {
     pub fn stands_to(&self, command: &Command) -> Match {
         if command.plain {
             let words = command.segments.first().map(|segment| &segment.words);
-            let found = self.among(words.map_or(&[], Vec::as_slice), command.hosts);
+            let found = self.among(words.map_or(&[], Vec::as_slice), command.found.hosts);
             if found != Match::Apart {
                 return found;
             }
         }
         // By name alone where the words cannot be told apart.
-        let by_name = !command.plain || command.loose || command.unreadable;
+        let by_name = !command.plain || command.found.loose || command.found.unreadable;
         if by_name && self.is_named_in(command) {
             Match::Matches
-        } else if command.unreadable {
+        } else if command.found.unreadable {
             Match::Unreadable
         } else {
             Match::Apart
@@ -178,7 +176,7 @@ impl Pattern {
 
     fn is_named_in(&self, command: &Command) -> bool {
         let apart = |c: char| !in_names(c);
-        let named = |name: &str| self.names(name) || (command.hosts && self.hangs_on(name));
+        let named = |name: &str| self.names(name) || (command.found.hosts && self.hangs_on(name));
         let mut texts = command.texts.iter();
         // What holds a name in one part may hold it in a sentence, or behind a drive's letter.
         texts.any(|text| text.split(apart).any(|name| named(trimmed(name))))

@@ -70,6 +70,11 @@ const STARTERS: &str = "\
 const STARTING: &str = "\
     -s -i --shell --login";
 
+/// Programs that run code of the workspace, or others with few words more.
+const RUNNERS: &str = "\
+    find fd make gmake npm yarn pnpm bundle uv poetry pipenv conda direnv mise asdf nix docker \
+    podman nerdctl";
+
 /// Programs that run others with certain words alone.
 const WITH: &[(&str, Kind, &[&str])] = &[
     (
@@ -162,11 +167,13 @@ fn among(list: &str, name: &str) -> bool {
     list.split(' ').any(|known| known == name)
 }
 
-/// Whether a program runs others, by some of its words or by all.
+/// Whether a program runs others, or code of the workspace, whatever its words: an entry for it
+/// says little.
 pub(super) fn is_host(program: &str) -> bool {
-    kind(program, &[]).is_some() || with(program)
+    kind(program, &[]).is_some() || among(RUNNERS, &name_of(program))
 }
 
+/// Whether some words make a host of a program.
 pub(super) fn with(text: &str) -> bool {
     let name = name_of(text);
     WITH.iter().any(|(known, _, _)| *known == name)

@@ -1,6 +1,7 @@
 //! Splits a text into the words of its commands, without asking what they mean: lenient where the
 //! reading of keys is strict, and *unreadable* where quotes or substitutions do not close.
 
+use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::mem;
 use std::str::Chars;
@@ -30,15 +31,36 @@ pub(super) struct Word {
     pub(super) expands: bool,
     /// Whether it names the file of a redirection.
     pub(super) target: bool,
+}
+
+/// A word that is being read.
+#[derive(Debug, Default)]
+struct Draft {
+    word: Word,
     begun: bool,
     quoted: bool,
     brace: bool,
 }
 
+/// What was seen anywhere in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sign {
+    /// It is more than one plain command.
+    Compound,
+    /// Quotes, escapes or substitutions whose end or content is unknown.
+    Unreadable,
+    Arithmetic,
+    HereText,
+    /// A substitution that is quoted here.
+    Hidden,
+    Case,
+    Ticks,
+}
+
 /// What is set aside while an inner command is read.
 struct Outer {
     opened: char,
-    word: Word,
+    draft: Draft,
     segment: Segment,
     in_quotes: bool,
 }
@@ -53,8 +75,14 @@ struct HereText {
 pub(super) fn scan(command: &str) -> Scanned {
     let mut scan = Scan {
         chars: command.chars().peekable(),
-        plain: true,
-        ..Scan::default()
+        outer: Vec::new(),
+        draft: Draft::default(),
+        segment: Segment::default(),
+        segments: Vec::new(),
+        here: Vec::new(),
+        operator: None,
+        in_quotes: false,
+        seen: BTreeSet::new(),
     };
     while let Some(c) = scan.chars.next() {
         if scan.in_quotes {
@@ -69,105 +97,90 @@ pub(super) fn scan(command: &str) -> Scanned {
 struct Scan<'a> {
     chars: Peekable<Chars<'a>>,
     outer: Vec<Outer>,
-    word: Word,
+    draft: Draft,
     segment: Segment,
     segments: Vec<Segment>,
     here: Vec<HereText>,
     /// The operator whose file is the next word.
     operator: Option<String>,
     in_quotes: bool,
-    plain: bool,
-    unreadable: bool,
-    arithmetic: bool,
-    here_texts: bool,
-    hidden: bool,
-    case: bool,
-    ticks: bool,
-}
-
-impl Default for Scan<'_> {
-    fn default() -> Self {
-        Self {
-            chars: "".chars().peekable(),
-            outer: Vec::new(),
-            word: Word::default(),
-            segment: Segment::default(),
-            segments: Vec::new(),
-            here: Vec::new(),
-            operator: None,
-            in_quotes: false,
-            plain: false,
-            unreadable: false,
-            arithmetic: false,
-            here_texts: false,
-            hidden: false,
-            case: false,
-            ticks: false,
-        }
-    }
+    seen: BTreeSet<Sign>,
 }
 
 impl Scan<'_> {
     fn finish(mut self) -> Scanned {
-        self.unreadable |= self.in_quotes || !self.outer.is_empty();
+        self.note_if(self.in_quotes || !self.outer.is_empty(), Sign::Unreadable);
         while let Some(outer) = self.outer.pop() {
             self.close(outer);
         }
         self.end_segment(false);
-        let one = self.segments.len() == 1;
+        let seen = |sign| self.seen.contains(&sign);
+        let plain = !seen(Sign::Compound) && self.segments.len() == 1;
         // `<<` in arithmetic is no text, `)` after `case` closes nothing, and a substitution that
         // is quoted now may run where the rest of the text makes code of it.
-        let confused = (self.arithmetic && self.here_texts) || (self.case && !self.plain);
+        let confused = (seen(Sign::Arithmetic) && seen(Sign::HereText))
+            || (!plain && (seen(Sign::Case) || seen(Sign::Hidden)));
         Scanned {
-            plain: self.plain && one,
-            unreadable: self.unreadable || confused || (self.hidden && !(self.plain && one)),
+            plain,
+            unreadable: confused || seen(Sign::Unreadable),
             segments: self.segments,
         }
     }
 
+    fn note(&mut self, sign: Sign) {
+        self.seen.insert(sign);
+    }
+
+    fn note_if(&mut self, seen: bool, sign: Sign) {
+        if seen {
+            self.note(sign);
+        }
+    }
+
     fn push(&mut self, c: char) {
-        self.word.begun = true;
-        self.word.text.push(c);
+        self.draft.begun = true;
+        self.draft.word.text.push(c);
     }
 
     fn expand(&mut self, c: char) {
         self.push(c);
-        self.word.expands = true;
+        self.draft.word.expands = true;
     }
 
     fn end_word(&mut self) {
-        let mut word = mem::take(&mut self.word);
-        if !word.begun {
+        let draft = mem::take(&mut self.draft);
+        if !draft.begun {
             return;
         }
+        let mut word = draft.word;
         // The commands `[` and `[[` are no globs.
         word.expands &= !matches!(word.text.as_str(), "[" | "[[");
         if let Some(operator) = self.operator.take() {
             word.target = true;
-            self.behind(&operator, &word);
-        } else if self.plain
+            self.behind(&operator, &word, draft.quoted);
+        } else if !self.seen.contains(&Sign::Compound)
             && is_assignment(&word)
             && self.segment.words.iter().all(|word| word.target)
         {
-            self.plain = false;
+            self.note(Sign::Compound);
         }
-        self.case |= word.text == "case";
+        self.note_if(word.text == "case", Sign::Case);
         self.segment.words.push(word);
     }
 
     /// Takes note of the file behind a redirection.
-    fn behind(&mut self, operator: &str, word: &Word) {
+    fn behind(&mut self, operator: &str, word: &Word, quoted: bool) {
         if operator == "<<" || operator == "<<-" {
-            self.here_texts = true;
+            self.note(Sign::HereText);
             self.here.push(HereText {
                 end: word.text.clone(),
-                literal: word.quoted,
+                literal: quoted,
                 tabs: operator == "<<-",
             });
         }
         let copies = operator.ends_with('&') && word.text.chars().all(|c| c.is_ascii_digit());
         let nowhere = operator.starts_with('>') && word.text == "/dev/null";
-        self.plain &= copies || nowhere;
+        self.note_if(!copies && !nowhere, Sign::Compound);
     }
 
     fn end_segment(&mut self, piped: bool) {
@@ -182,10 +195,10 @@ impl Scan<'_> {
     }
 
     fn open(&mut self, opened: char) {
-        self.plain = false;
+        self.note(Sign::Compound);
         self.outer.push(Outer {
             opened,
-            word: mem::take(&mut self.word),
+            draft: mem::take(&mut self.draft),
             segment: mem::take(&mut self.segment),
             in_quotes: mem::replace(&mut self.in_quotes, false),
         });
@@ -193,7 +206,7 @@ impl Scan<'_> {
 
     fn close(&mut self, outer: Outer) {
         self.end_segment(false);
-        self.word = outer.word;
+        self.draft = outer.draft;
         self.segment = outer.segment;
         self.in_quotes = outer.in_quotes;
     }
@@ -209,7 +222,7 @@ impl Scan<'_> {
         if self.outer.last().is_some_and(|outer| outer.opened == '`') {
             self.close_at(&['`']);
         } else {
-            self.ticks = true;
+            self.note(Sign::Ticks);
             self.expand('`');
             self.open('`');
         }
@@ -228,56 +241,60 @@ impl Scan<'_> {
 
     fn escaped(&mut self) {
         // Between backticks one more level of them is taken away first.
-        self.unreadable |= self.ticks;
+        self.note_if(self.seen.contains(&Sign::Ticks), Sign::Unreadable);
         match self.chars.next() {
             Some('\n') => {}
             Some(c) => {
-                self.word.quoted = true;
-                self.hidden |= c == '`';
+                self.draft.quoted = true;
+                self.note_if(c == '`', Sign::Hidden);
                 self.push(c);
             }
-            None => self.unreadable = true,
+            None => self.note(Sign::Unreadable),
         }
     }
 
     fn single(&mut self) {
-        self.word.begun = true;
-        self.word.quoted = true;
+        self.draft.begun = true;
+        self.draft.quoted = true;
         while let Some(c) = self.chars.next() {
             match c {
                 '\'' => return,
-                '`' => self.hidden = true,
-                '$' => self.hidden |= matches!(self.chars.peek(), Some('(' | '{')),
+                '`' => self.note(Sign::Hidden),
+                '$' => {
+                    let opens = matches!(self.chars.peek(), Some('(' | '{'));
+                    self.note_if(opens, Sign::Hidden);
+                }
                 _ => {}
             }
             self.push(c);
         }
-        self.unreadable = true;
+        self.note(Sign::Unreadable);
     }
 
     /// `$'..'`: escapes that only part words are read, those that spell letters are not.
     fn spelled(&mut self) {
-        self.word.begun = true;
-        self.word.quoted = true;
+        self.draft.begun = true;
+        self.draft.quoted = true;
         while let Some(c) = self.chars.next() {
             match c {
                 '\'' => return,
                 '\\' => match self.chars.next() {
                     Some('n' | 't' | 'r' | 'a' | 'b' | 'e' | 'f' | 'v') => self.push(' '),
                     Some(c @ ('\\' | '\'' | '"' | '?')) => self.push(c),
-                    Some(_) | None => self.unreadable = true,
+                    Some(_) | None => self.note(Sign::Unreadable),
                 },
                 c => self.push(c),
             }
         }
-        self.unreadable = true;
+        self.note(Sign::Unreadable);
     }
 
     fn dollar(&mut self) {
         match self.chars.peek() {
             Some('(') => {
                 self.chars.next();
-                self.arithmetic |= self.chars.peek() == Some(&'(');
+                let again = self.chars.peek() == Some(&'(');
+                self.note_if(again, Sign::Arithmetic);
                 self.expand('$');
                 self.open('(');
             }
@@ -287,7 +304,7 @@ impl Scan<'_> {
             }
             Some('"') if !self.in_quotes => {}
             Some('[') => {
-                self.arithmetic = true;
+                self.note(Sign::Arithmetic);
                 self.expand('$');
             }
             Some('{' | '_' | '@' | '*' | '#' | '?' | '!' | '$' | '-') => self.expand('$'),
@@ -302,8 +319,8 @@ impl Scan<'_> {
             '\\' => self.escaped(),
             '\'' => self.single(),
             '"' => {
-                self.word.begun = true;
-                self.word.quoted = true;
+                self.draft.begun = true;
+                self.draft.quoted = true;
                 self.in_quotes = true;
             }
             '`' => self.tick(),
@@ -315,32 +332,34 @@ impl Scan<'_> {
             }
             '&' if self.chars.peek() == Some(&'>') => self.end_word(),
             ';' | '&' | '|' => {
-                self.plain = false;
+                self.note(Sign::Compound);
                 self.end_segment(c == '|');
             }
             '<' | '>' => self.redirect(c),
             '(' => {
                 // A call such as `f()`, a group, or a pattern of names such as `@(a|b)`.
-                self.word.expands |= self.word.text.ends_with(['@', '+', '!', '?', '*']);
-                self.arithmetic |= self.chars.peek() == Some(&'(');
+                self.draft.word.expands |=
+                    self.draft.word.text.ends_with(['@', '+', '!', '?', '*']);
+                let again = self.chars.peek() == Some(&'(');
+                self.note_if(again, Sign::Arithmetic);
                 self.end_segment(false);
                 self.open('g');
             }
             ')' => self.close_at(&['(', 'g']),
-            '#' if !self.word.begun => {
-                self.plain = false;
+            '#' if !self.draft.begun => {
+                self.note(Sign::Compound);
                 while self.chars.next_if(|c| *c != '\n').is_some() {}
             }
             '*' | '?' | '[' => self.expand(c),
-            '\0' => self.unreadable = true,
+            '\0' => self.note(Sign::Unreadable),
             c => self.letter(c),
         }
     }
 
     fn letter(&mut self, c: char) {
-        let dots = c == '.' && self.word.text.ends_with('.');
-        self.word.expands |= self.word.brace && (c == ',' || dots);
-        self.word.brace |= c == '{';
+        let dots = c == '.' && self.draft.word.text.ends_with('.');
+        self.draft.word.expands |= self.draft.brace && (c == ',' || dots);
+        self.draft.brace |= c == '{';
         self.push(c);
     }
 
@@ -352,10 +371,10 @@ impl Scan<'_> {
             return;
         }
         // A number or a name in braces before it says what is redirected.
-        let text = self.word.text.as_str();
+        let text = self.draft.word.text.as_str();
         let named = text.starts_with('{') && text.ends_with('}');
         if named || text.chars().all(|c| c.is_ascii_digit()) {
-            self.word = Word::default();
+            self.draft = Draft::default();
         }
         self.end_word();
         let mut operator = String::from(c);
@@ -380,7 +399,10 @@ impl Scan<'_> {
                 while let Some(c) = self.chars.next_if(|c| *c != '\n') {
                     line.push(c);
                 }
-                self.unreadable |= !here.literal && (line.contains("$(") || line.contains('`'));
+                self.note_if(
+                    !here.literal && (line.contains("$(") || line.contains('`')),
+                    Sign::Unreadable,
+                );
                 let text = if here.tabs {
                     line.trim_start_matches('\t')
                 } else {

@@ -10,103 +10,106 @@ fn error(text: &str, origin: Origin) -> String {
     }
 }
 
+/// A rule and what is said of it.
+const WRONG: &[(&str, &str)] = &[
+    (
+        "reason = 'x'",
+        "rule 1 (): does nothing: a rule needs `effect`",
+    ),
+    ("effect = 'deny'", "names nothing"),
+    ("command = 'rm'", "rule 1 (rm): does nothing"),
+    (
+        "command = 'rm'\npath = 'x'\neffect = 'deny'",
+        "names more than one",
+    ),
+    (
+        "command = 'rm'\neffect = 'alwyas'",
+        "unknown variant `alwyas`",
+    ),
+    ("comand = 'rm'\neffect = 'deny'", "unknown field `comand`"),
+    (
+        "command = 'rm'\neffect = 'deny'\nrequire = { aprovers = 2 }",
+        "unknown field",
+    ),
+    ("tool = 'a b'\neffect = 'deny'", "`tool` is no name"),
+    (
+        "command = '/bin/rm'\neffect = 'deny'",
+        "expected the name of a program",
+    ),
+    (
+        "command = '*'\neffect = 'allow'",
+        "an allow matches commands by their key",
+    ),
+    (
+        "command = 'git status --short'\neffect = 'allow'",
+        "by their key",
+    ),
+    ("command = 'git && ls'\neffect = 'allow'", "by their key"),
+    (
+        "path = '/etc/x'\neffect = 'deny'",
+        "no path beneath the workspace",
+    ),
+    (
+        "path = 'a/../b'\neffect = 'deny'",
+        "no path beneath the workspace",
+    ),
+    (
+        "path = ''\neffect = 'deny'",
+        "no path beneath the workspace",
+    ),
+    ("path = 'a[b'\neffect = 'deny'", "`path`"),
+    ("path = 'a'\neffect = 'allow'", "must name its tool"),
+    ("tool = 'execute_command'\neffect = 'allow'", "too wide"),
+    (
+        "command = 'rm'\neffect = 'no-entry'",
+        "belongs to shipped rules",
+    ),
+    (
+        "command = 'rm'\neffect = 'deny'\nnetwork = [443]",
+        "`network` belongs to an allow",
+    ),
+    (
+        "tool = 'rm'\neffect = 'allow'\nnetwork = [443]",
+        "`network` belongs to an allow",
+    ),
+    ("url = 'https://x.org/*'\neffect = 'allow'", "never allow"),
+    (
+        "url = 'https://x.org/*'\neffect = 'deny'",
+        "makes no web requests",
+    ),
+    (
+        "command = 'rm'\neffect = 'deny'\nrequire = { approvers = 2 }",
+        "a rule that asks",
+    ),
+    (
+        "command = 'ls'\neffect = 'allow'\nrequire = { approvers = 2 }",
+        "a rule that asks",
+    ),
+    (
+        "command = 'rm'\nrequire = { approvers = 0 }",
+        "from 1 to 64, not 0",
+    ),
+    (
+        "command = 'rm'\nrequire = { approvers = 65 }",
+        "from 1 to 64, not 65",
+    ),
+    (
+        "command = 'rm'\nrequire = { expires = 'soon' }",
+        "such as 30m or 2h",
+    ),
+    (
+        "command = 'rm'\nrequire = { expires = '0s' }",
+        "such as 30m or 2h",
+    ),
+    (
+        "tool = 'rm'\neffect = 'ask'\nmatch = ['x']",
+        "need a `command` or a `path`",
+    ),
+];
+
 #[test]
 fn what_is_wrong_is_named() {
-    for (text, expected) in [
-        (
-            "reason = 'x'",
-            "rule 1 (): does nothing: a rule needs `effect`",
-        ),
-        ("effect = 'deny'", "names nothing"),
-        ("command = 'rm'", "rule 1 (rm): does nothing"),
-        (
-            "command = 'rm'\npath = 'x'\neffect = 'deny'",
-            "names more than one",
-        ),
-        (
-            "command = 'rm'\neffect = 'alwyas'",
-            "unknown variant `alwyas`",
-        ),
-        ("comand = 'rm'\neffect = 'deny'", "unknown field `comand`"),
-        (
-            "command = 'rm'\neffect = 'deny'\nrequire = { aprovers = 2 }",
-            "unknown field",
-        ),
-        ("tool = 'a b'\neffect = 'deny'", "`tool` is no name"),
-        (
-            "command = '/bin/rm'\neffect = 'deny'",
-            "expected the name of a program",
-        ),
-        (
-            "command = '*'\neffect = 'allow'",
-            "an allow matches commands by their key",
-        ),
-        (
-            "command = 'git status --short'\neffect = 'allow'",
-            "by their key",
-        ),
-        ("command = 'git && ls'\neffect = 'allow'", "by their key"),
-        (
-            "path = '/etc/x'\neffect = 'deny'",
-            "no path beneath the workspace",
-        ),
-        (
-            "path = 'a/../b'\neffect = 'deny'",
-            "no path beneath the workspace",
-        ),
-        (
-            "path = ''\neffect = 'deny'",
-            "no path beneath the workspace",
-        ),
-        ("path = 'a[b'\neffect = 'deny'", "`path`"),
-        ("path = 'a'\neffect = 'allow'", "must name its tool"),
-        ("tool = 'execute_command'\neffect = 'allow'", "too wide"),
-        (
-            "command = 'rm'\neffect = 'no-entry'",
-            "belongs to shipped rules",
-        ),
-        (
-            "command = 'rm'\neffect = 'deny'\nnetwork = [443]",
-            "`network` belongs to an allow",
-        ),
-        (
-            "tool = 'rm'\neffect = 'allow'\nnetwork = [443]",
-            "`network` belongs to an allow",
-        ),
-        ("url = 'https://x.org/*'\neffect = 'allow'", "never allow"),
-        (
-            "url = 'https://x.org/*'\neffect = 'deny'",
-            "makes no web requests",
-        ),
-        (
-            "command = 'rm'\neffect = 'deny'\nrequire = { approvers = 2 }",
-            "a rule that asks",
-        ),
-        (
-            "command = 'ls'\neffect = 'allow'\nrequire = { approvers = 2 }",
-            "a rule that asks",
-        ),
-        (
-            "command = 'rm'\nrequire = { approvers = 0 }",
-            "from 1 to 64, not 0",
-        ),
-        (
-            "command = 'rm'\nrequire = { approvers = 65 }",
-            "from 1 to 64, not 65",
-        ),
-        (
-            "command = 'rm'\nrequire = { expires = 'soon' }",
-            "such as 30m or 2h",
-        ),
-        (
-            "command = 'rm'\nrequire = { expires = '0s' }",
-            "such as 30m or 2h",
-        ),
-        (
-            "tool = 'rm'\neffect = 'ask'\nmatch = ['x']",
-            "need a `command` or a `path`",
-        ),
-    ] {
+    for (text, expected) in WRONG {
         let found = error(&format!("[[rules]]\n{text}"), Origin::User);
         assert!(found.contains(expected), "{text}: {found}");
     }

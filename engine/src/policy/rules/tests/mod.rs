@@ -161,7 +161,8 @@ fn a_deny_beats_an_allow_in_whatever_order() {
             .map(|w| (w.rule.as_str(), w.what.as_str()))
             .collect();
         let what = "never speaks: rule:yarn denies all that it matches";
-        assert_eq!(about, [("rule:yarn-test", what)]);
+        let runs = "allows whatever yarn is told to run";
+        assert_eq!(about, [("rule:yarn-test", what), ("rule:yarn-test", runs)]);
     }
 }
 
@@ -354,7 +355,7 @@ effect = "deny"
     assert_eq!(names, wanted);
     let second = rules.as_slice()[1].name();
     assert_eq!(
-        rules.get(second).map(|rule| rule.effect()),
+        rules.get(second).map(super::Rule::effect),
         Some(super::Effect::Deny)
     );
 }
