@@ -65,9 +65,10 @@ fn handed_on(segment: &Segment) -> bool {
         .skip(1);
     let last = segment.words.iter().skip(1).next_back();
     let reads = segment.fed && last.is_some_and(|word| interprets(word).is_some());
+    // Flags first: they are few, and names take longer.
     let coded = |(word, next): (&Word, &Word)| {
-        let codes = |kind| is_flag(&next.text) && !script::takes_no_code(kind, &next.text);
-        interprets(word).is_some_and(codes)
+        let codes = |kind| !script::takes_no_code(kind, &next.text);
+        is_flag(&next.text) && interprets(word).is_some_and(codes)
     };
     reads || pairs.into_iter().any(coded)
 }

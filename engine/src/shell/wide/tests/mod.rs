@@ -144,7 +144,7 @@ fn long_texts_are_read_in_one_pass() {
         "kubectl $x ",
         "-rf ",
     ] {
-        read(unit, 50_000);
+        read(unit, 20_000);
     }
 }
 
