@@ -42,7 +42,8 @@ for input in "$@"; do
   (
     set --
     ulimit -t 1
-    eval "${input#?}"
+    # The blank keeps eval from taking a command for an option.
+    eval " ${input#?}"
     wait
   )
   for made in * .[!.]*; do
