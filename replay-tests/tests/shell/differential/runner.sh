@@ -23,6 +23,8 @@ rm() { record rm "$@"; }
 ls() { record ls "$@"; }
 cat() { record cat "$@"; }
 echo() { record echo "$@"; }
+# A builtin would run the rest as a command of its own.
+command() { record command "$@"; }
 status() { record status "$@"; }
 sub() { record sub "$@"; }
 xpnd() { record xpnd "$@"; }
