@@ -209,7 +209,8 @@ const VERBS: &[Verb] = &[
         "rev-list",
         &[
             "--count --objects --objects-edge --disk-usage? --header --timestamp",
-            "--no-commit-header --commit-header --bisect --bisect-all --object-names --no-object-names --quiet",
+            "--no-commit-header --commit-header --bisect --bisect-all --object-names",
+            "--no-object-names --quiet",
             LOG,
         ],
         Any,
