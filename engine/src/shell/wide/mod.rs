@@ -36,7 +36,8 @@ pub struct Pattern {
 /// Why a text is no pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected the name of a program and, if wanted, further words, as in `kubectl delete`; found {0:?}"
+    "expected the name of a program and, if wanted, further words, as in `kubectl \
+     delete`; found {0:?}"
 )]
 pub struct PatternError(pub String);
 
