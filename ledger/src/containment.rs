@@ -31,9 +31,7 @@ impl Containment {
 }
 
 /// A part of the containment profile that a machine may be unable to give.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// A process namespace: its end takes every descendant along.
