@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +66,11 @@ impl Mark {
             .mode(0o600)
             .open(&beside)?;
         file.write_all(&serde_json::to_vec(self)?)?;
-        fs::rename(beside, path)
+        // What is there already names another call, which may still run.
+        renameat_with(CWD, &beside, CWD, path, RenameFlags::NOREPLACE).map_err(|error| {
+            let _left = fs::remove_file(&beside);
+            error.into()
+        })
     }
 
     /// What descends from the process that it names, and that process; nothing where its pid

@@ -43,27 +43,28 @@ pub(super) fn main() -> Result<(), Lack> {
     let Some(mut spec) = step(driver.receive::<Spec>(), "specification")? else {
         return Ok(());
     };
-    let mark = spec.job.as_ref().map(|job| job.mark.clone());
-    let report = match watch(&mut driver, &mut spec) {
+    let mut marked = false;
+    let report = match watch(&mut driver, &mut spec, &mut marked) {
         Ok(report) => report,
         Err(lack) => Report::Failed(lack.parts, lack.why),
     };
     if let Some(temporary) = &spec.temporary {
         let _left = marks::remove_folder(temporary);
     }
-    if let Some(mark) = &mark {
-        step(marks::remove(mark), "mark")?;
+    if let Some(job) = spec.job.as_ref().filter(|_| marked) {
+        step(marks::remove(&job.mark), "mark")?;
     }
     step(driver.send(&report), "driver")
 }
 
-fn watch(driver: &mut Channel, spec: &mut Spec) -> Result<Report, Lack> {
+fn watch(driver: &mut Channel, spec: &mut Spec, marked: &mut bool) -> Result<Report, Lack> {
     if !spec.has(Part::Mounts) {
         spec.temporary = Some(step(temporary(), "temporary folder")?);
     }
     if let Some(job) = &spec.job {
         let mark = step(Mark::own(spec.temporary.clone()), "mark")?;
         step(mark.write(&job.mark), "mark")?;
+        *marked = true;
     }
     // A new driver that found no mark found this one gone: then nothing may run.
     if is_gone(driver)? {
