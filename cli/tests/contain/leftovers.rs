@@ -122,15 +122,17 @@ fn the_end_of_the_watcher_is_the_end_of_its_namespace() {
 }
 
 #[test]
-fn a_killed_watcher_leaves_a_session_that_is_found() {
+fn what_a_killed_watcher_leaves_is_found() {
     let place = Place::new();
-    let mut driven = Driven::start(&place, &[Part::Processes, Part::Mounts, Part::Network]);
-    let watcher = driven.watcher();
-    kill_process(watcher, Signal::KILL).unwrap();
-    driven.kill_driver();
-    // What made a session of its own after that cannot be found; the program itself can.
-    assert!(end_leftovers(&place.path("running")).unwrap());
-    assert!(!driven.mark.exists());
+    for without in [&[Part::Processes][..], &Part::ALL] {
+        let mut driven = Driven::start(&place, without);
+        kill_process(driven.watcher(), Signal::KILL).unwrap();
+        driven.kill_driver();
+        assert!(end_leftovers(&place.path("running")).unwrap());
+        until_all_ended(driven.pipe);
+        assert!(!driven.mark.exists());
+        fs::remove_file(place.path("work/pipe")).unwrap();
+    }
 }
 
 /// A mark as this process would have it, with one thing changed.
@@ -145,7 +147,7 @@ fn mark(path: &Path, change: &str, to: Value) {
         "start": start,
         "boot": boot.trim_end(),
         "namespace": fs::read_link("/proc/self/ns/pid").unwrap(),
-        "temporary": null,
+        "temporary": "/tmp/placet-test-none",
     });
     mark[change] = to;
     fs::write(path, mark.to_string()).unwrap();

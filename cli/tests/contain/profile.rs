@@ -11,7 +11,7 @@ use super::Place;
 #[test]
 fn a_program_has_no_terminal_and_no_privileges() {
     let place = Place::new();
-    let said = place.says(": 2>/dev/null < /dev/tty && echo terminal; cat /proc/self/status");
+    let said = place.says("(: < /dev/tty) 2>/dev/null && echo terminal; cat /proc/self/status");
     assert!(!said.contains("terminal"), "{said}");
     let status: BTreeMap<_, _> = said
         .lines()
