@@ -3,7 +3,9 @@
 mod command;
 mod gate;
 mod grant;
+mod mutating;
 
 pub use command::{Certain, certain};
 pub use gate::{Gate, LAYERS, Layer, gate};
 pub use grant::CommandEntry;
+pub use mutating::mutating;
