@@ -39,7 +39,6 @@ use crate::ui::{Printer, text};
 /// The format of stores that this release writes.
 const STORE_FORMAT: u32 = 1;
 
-
 /// The rules that every ledger starts with, as it records them.
 pub(crate) fn shipped_rules() -> Result<Vec<u8>, CommandError> {
     let text = shipped().to_json();
@@ -308,6 +307,8 @@ impl<'a> Wiring<'a> {
         Ok(LocalOutfit {
             closed: self.closed()?,
             locks: self.home.locks(),
+            container: None,
+            marks: self.home.dir.join("running"),
         })
     }
 

@@ -11,6 +11,7 @@ mod plugin;
 mod prompt;
 mod verdict;
 
+use std::fmt;
 use std::sync::Arc;
 
 use placet_ledger::canonical;
@@ -209,6 +210,15 @@ pub struct Judges {
     pub classifier: Option<Classifier>,
 }
 
+impl fmt::Debug for Judges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Judges")
+            .field("plugin", &self.plugin.is_some())
+            .field("classifier", &self.classifier.as_ref().map(|by| &by.name))
+            .finish()
+    }
+}
+
 /// Has a call judged.
 pub async fn assess(question: &Question, judges: &Judges) -> Judgement {
     let unsaid = question.unsaid();
@@ -223,6 +233,3 @@ pub async fn assess(question: &Question, judges: &Judges) -> Judgement {
         (Some(_) | None, _) => unsaid,
     }
 }
-
-#[cfg(test)]
-mod tests;

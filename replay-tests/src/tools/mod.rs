@@ -99,6 +99,7 @@ struct Inner {
     root: NodeId,
     models: BTreeMap<Name, Arc<ScriptModel>>,
     commands: Option<command::Programs>,
+    judges: Judges,
 }
 
 /// The counted tools of a world, and what there is outside of its ledger.
@@ -123,6 +124,7 @@ impl Tools {
             root: node(2),
             models: BTreeMap::new(),
             commands: None,
+            judges: Judges::default(),
         };
         Arc::new(Self {
             inner: Mutex::new(inner),
@@ -188,6 +190,11 @@ impl Tools {
     /// Gives a tool another description, as an update does.
     pub fn redefine(&self, tool: &str) {
         self.lock().changed.push(tool.to_owned());
+    }
+
+    /// Has calls judged by these.
+    pub fn judge_by(&self, judges: Judges) {
+        self.lock().judges = judges;
     }
 
     /// Offers `execute_command` to runs that start from now on.
@@ -315,7 +322,7 @@ impl Outfit for SimOutfit {
     }
 
     fn judges(&self, _: &ConfigRecord) -> Result<Judges, OutfitError> {
-        Ok(Judges::default())
+        Ok(self.0.lock().judges.clone())
     }
 
     fn level(&self) -> Level {
