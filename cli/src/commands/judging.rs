@@ -1,4 +1,4 @@
-//! Who judges calls of a new run: the classifier and the plugin of the config, as records keep them.
+//! Who judges the calls of a new run: classifier and plugin of the config, as records keep them.
 
 use std::fs;
 use std::path::Path;

@@ -91,7 +91,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_has_its_own_entry_or_the_one_in_its_turn() {
-        let script = "classify = [{ verdict = 'low-risk' }, { command = 'git log', verdict = 'read-only' }, { error = 'away' }]";
+        let script = "classify = [{ verdict = 'low-risk' }, \
+            { command = 'git log', verdict = 'read-only' }, { error = 'away' }]";
         let model = Scripted::parse(script).unwrap();
         for (command, before, says) in [
             ("cargo test", 0, Ok("low-risk")),

@@ -1,5 +1,5 @@
-//! The simulated `execute_command`: a test says what is known of a command's program, and nothing is
-//! ever started.
+//! The simulated `execute_command`: a test says what is known of a command's program, and nothing
+//! is ever started.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,8 +2,8 @@
 
 /// Programs that exist to change, end or install something: wherever they stand.
 pub(super) const PROGRAMS: &str = "\
-    rm rmdir unlink shred srm mv cp dd ln truncate mkdir mkfifo mknod mktemp touch tee csplit rsync \
-    scp sftp \
+    rm rmdir unlink shred srm mv cp dd ln truncate mkdir mkfifo mknod mktemp touch tee csplit \
+    rsync scp sftp \
     chmod chown chgrp chattr setfacl setfattr chcon setcap \
     mkfs mkswap fdisk sfdisk cfdisk parted wipefs blkdiscard umount swapon swapoff losetup \
     cryptsetup lvremove vgremove pvremove fsck resize2fs tune2fs \
@@ -11,7 +11,8 @@ pub(super) const PROGRAMS: &str = "\
     iptables ip6tables nft ufw hostnamectl timedatectl loginctl \
     sudo doas su runuser pkexec gosu chroot unshare nsenter setpriv \
     useradd userdel usermod groupadd groupdel groupmod passwd chpasswd visudo adduser deluser \
-    dropdb createdb dropuser createuser pg_restore dpkg-reconfigure add-apt-repository easy_install";
+    dropdb createdb dropuser createuser pg_restore dpkg-reconfigure add-apt-repository \
+    easy_install";
 
 /// Programs whose names are common words: where a command begins.
 pub(super) const FIRST: &str =
@@ -67,16 +68,16 @@ pub(super) const VERBS: &[(&str, &str)] = &[
     ("pacman", "-S -R -U --sync --remove --upgrade"),
     (
         "apt apt-get aptitude dnf yum zypper apk brew snap flatpak port emerge nix-env pip pip3 \
-         pipx uv poetry conda mamba gem bundle npm pnpm yarn bun cargo go composer cabal stack opam \
-         luarocks mix rustup volta nvm asdf",
+         pipx uv poetry conda mamba gem bundle npm pnpm yarn bun cargo go composer cabal stack \
+         opam luarocks mix rustup volta nvm asdf",
         "install i add remove uninstall purge autoremove upgrade update dist-upgrade full-upgrade \
          downgrade reinstall sync link unlink publish unpublish yank deprecate login logout clean \
          get fix push tap untap create init new",
     ),
     (
         "docker podman nerdctl docker-compose buildah",
-        "run exec rm rmi kill stop start restart push pull build prune create cp load import commit \
-         up down update pause unpause rename login tag",
+        "run exec rm rmi kill stop start restart push pull build prune create cp load import \
+         commit up down update pause unpause rename login tag",
     ),
     (
         "kubectl oc helm flux argocd",
@@ -90,8 +91,8 @@ pub(super) const VERBS: &[(&str, &str)] = &[
     ),
     (
         "aws gcloud az gsutil doctl heroku fly flyctl vercel netlify",
-        "delete create update put rm mv cp sync deploy terminate start stop restart run destroy set \
-         scale remove add",
+        "delete create update put rm mv cp sync deploy terminate start stop restart run destroy \
+         set scale remove add",
     ),
     (
         "systemctl service launchctl rc-service supervisorctl",
