@@ -82,7 +82,7 @@ async fn a_replay_uses_the_recorded_verdict_and_asks_nobody() {
 async fn an_amended_command_is_not_covered_by_the_verdict_on_the_first() {
     let model = ModelJudge::new(Does::says("low-risk"));
     let options = under(ApprovalPolicy::ReadOnly, Attendance::Park);
-    let (mut world, run) = run_of(model.judges().unwrap(), "cargo test", options).await;
+    let (world, run) = run_of(model.judges().unwrap(), "cargo test", options).await;
     assert_eq!(came(&world, run).await, Came::Asked);
     let other = json!({"command": "cargo build"});
     let amended = world.amend(run, call(1), &other).await.unwrap();
