@@ -307,6 +307,8 @@ impl<'a> Wiring<'a> {
         Ok(LocalOutfit {
             closed: self.closed()?,
             locks: self.home.locks(),
+            container: None,
+            marks: self.home.dir.join("running"),
         })
     }
 

@@ -44,6 +44,8 @@ fn registry(wiring: &mut Wiring<'_>) -> Result<Registry, CommandError> {
     let outfit = LocalOutfit {
         closed: ClosedSet::new(),
         locks: scratch.dir().to_path_buf(),
+        container: None,
+        marks: scratch.dir().to_path_buf(),
     };
     let equipped = outfit.tools(scratch.dir(), Arc::new(NoResults));
     let (_, registry) = equipped.map_err(|error| CommandError::new(Kind::Failed, error))?;
