@@ -76,6 +76,7 @@ impl Place {
                 head_bytes: 256 << 10,
                 tail_bytes: 256 << 10,
             },
+            stdin: String::new(),
             mark: self.path("running/run-call"),
         }
     }

@@ -78,7 +78,7 @@ impl Program {
             hidden: Vec::new(),
             network: BTreeSet::new(),
             env: BTreeMap::new(),
-            stdin: input,
+            stdin: String::from_utf8(input).map_err(|_| "its input is no text")?,
             limits: Limits {
                 time_ms: PLUGIN_LIMIT_MS,
                 memory_bytes: 512 * 1024 * 1024,
@@ -114,6 +114,8 @@ impl Plugin for Program {
             Ending::Signalled(signal) => Err(format!("it was ended by signal {signal}")),
             Ending::TimedOut => Err(too_long()),
             Ending::Stopped => Err(String::from("it was stopped")),
+            Ending::OverMemory => Err(String::from("it used too much memory")),
+            Ending::OverProcesses => Err(String::from("it had too many processes")),
         }
     }
 }

@@ -65,7 +65,7 @@ pub struct Job {
     /// What its environment has beside the usual.
     pub env: BTreeMap<String, String>,
     /// What it reads on its standard input, which then ends.
-    pub stdin: Vec<u8>,
+    pub stdin: String,
     /// What it may use.
     pub limits: Limits,
     /// The file that tells of it while it runs.
