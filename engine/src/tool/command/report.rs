@@ -35,6 +35,8 @@ pub(super) fn exit(ending: Ending) -> Option<i32> {
     match ending {
         Ending::Exited(status) => Some(status),
         Ending::Signalled(signal) => Some(signal.saturating_add(128)),
+        // As by KILL, which is what happened to it.
+        Ending::OverMemory | Ending::OverProcesses => Some(137),
         Ending::TimedOut | Ending::Stopped => None,
     }
 }
@@ -48,6 +50,10 @@ pub(super) fn report(ran: &Ran, aside: &Aside) -> String {
     let _ = match ran.ending {
         Ending::Exited(status) => writeln!(text, "exit {status} {after}"),
         Ending::Signalled(signal) => writeln!(text, "killed by signal {signal} {after}"),
+        Ending::OverMemory => writeln!(text, "killed {after}: it used more than 4 GiB of memory"),
+        Ending::OverProcesses => {
+            writeln!(text, "killed {after}: it had more than 512 processes at once")
+        }
         Ending::TimedOut => writeln!(
             text,
             "ended {after}: it took longer than the {} s that it had (`timeout_s`); what it did \
