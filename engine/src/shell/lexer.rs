@@ -121,7 +121,7 @@ impl<'a> Lexer<'a> {
             }
             (true, Some('>')) | (false, Some('|')) => {
                 self.cursor.take_raw();
-                self.target()?;
+                self.target(at)?;
                 Ok(redirection(at, Effect::File, Extent::Within))
             }
             (true | false, _) => self.into_file(at, Extent::Within),
@@ -130,7 +130,7 @@ impl<'a> Lexer<'a> {
 
     /// A redirection to or from a file: harmless if that discards.
     fn into_file(&mut self, at: usize, extent: Extent) -> Result<Token, Stop> {
-        let target = self.target()?;
+        let target = self.target(at)?;
         let effect = match target {
             Some(word) if word.text == DISCARD => Effect::Harmless,
             Some(_) | None => Effect::File,
@@ -141,20 +141,24 @@ impl<'a> Lexer<'a> {
     /// A redirection to a descriptor. In bash the target may be a file all the same.
     fn into_descriptor(&mut self, at: usize) -> Result<Token, Stop> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        let effect = match self.target()? {
+        let effect = match self.target(at)? {
             Some(word) if word.text == "-" || is_number(&word.text) => Effect::Harmless,
             Some(_) | None => Effect::File,
         };
         Ok(redirection(at, effect, Extent::Within))
     }
 
-    /// The word after a redirection. Where there is none, both shells find an error.
-    fn target(&mut self) -> Result<Option<Lexeme>, Stop> {
+    /// The word after a redirection, if both shells take the same for it. Where there is none, both
+    /// find an error.
+    fn target(&mut self, operator: usize) -> Result<Option<Lexeme>, Stop> {
         self.skip_blanks();
-        match self.cursor.peek() {
-            None => Ok(None),
-            Some(next) if ends_word(next) => Ok(None),
-            Some(_) => self.word().map(Some),
+        if self.cursor.peek().is_none_or(ends_word) {
+            return Ok(None);
+        }
+        match self.word() {
+            Ok(word) => Ok(Some(word).filter(|word| word.not_plain.is_none())),
+            Err(Stop::Doubt(_)) => Err(Stop::hazard(HazardKind::Redirection, operator)),
+            Err(hazard @ Stop::Hazard(_)) => Err(hazard),
         }
     }
 

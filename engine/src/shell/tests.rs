@@ -106,6 +106,9 @@ fn hazards_are_found_with_their_places() {
         ),
         ("a <<b\n`c`", "Redirection@2"),
         ("a >", "Redirection@2"),
+        ("a >$'b\\'c'", "Redirection@2"),
+        ("a 2>&$'b'1", "Redirection@3"),
+        ("a >$\"/dev/null\"", "Redirection@2"),
         ("a >/dev/nullx", "Redirection@2"),
         (
             "$a; $b | c; $d",

@@ -253,8 +253,8 @@ impl Lexer<'_> {
     fn dollar_single_quoted(&mut self, builder: &mut Builder) -> Result<(), Stop> {
         builder.word.is_quoted = true;
         let open = self.stop(HazardKind::Unterminated);
-        self.cursor.skip("$'".len());
         let mut reading = self.cursor;
+        reading.skip("$'".len());
         let mut ends_in_dash = None;
         loop {
             match reading.take_raw() {
@@ -271,6 +271,11 @@ impl Lexer<'_> {
         if let Some(quote) = ends_in_dash {
             return Err(self.part(quote.at(), SHELLS_PART));
         }
+        let written = reading.at().saturating_sub(self.cursor.at());
+        builder
+            .word
+            .text
+            .push_str(self.cursor.rest().get(..written).unwrap_or_default());
         self.cursor = reading;
         builder.not_plain(SHELLS_PART);
         Ok(())
