@@ -160,7 +160,12 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
             .printer
             .note("nobody is asked: calls that need an approval are declined (--park waits)");
     }
-    if args.gated.auto_approve_tools.iter().any(|tool| tool == EXECUTE_COMMAND) {
+    if args
+        .gated
+        .auto_approve_tools
+        .iter()
+        .any(|tool| tool == EXECUTE_COMMAND)
+    {
         wiring.printer.warn(
             "every command runs unasked in this run, but for those that do more than their words \
              say: a command allowed by its key is safer",
