@@ -15,7 +15,7 @@ use placet_ledger::run::Command;
 use super::{Engine, EngineError};
 use crate::effects::{Act, propose, tools};
 use crate::nearest::nearest;
-use crate::policy::{Certain, LAYERS, Layer, certain, gate};
+use crate::policy::{Case, Certain, LAYERS, Layer, certain};
 use crate::runner::RunnerError;
 use crate::tool::registry::{Lookup, Registry, Scope};
 
@@ -31,12 +31,12 @@ pub struct Explained {
 }
 
 impl Explained {
-    fn of(input: GateInput<'_>) -> Self {
-        let input = &input;
-        let layers = LAYERS.iter().map(|layer| (layer, layer.says(input)));
+    fn of(input: &GateInput<'_>) -> Self {
+        let case = Case::of(input);
+        let layers = LAYERS.iter().map(|layer| (layer, layer.says(&case)));
         Self {
             tool: input.tool.clone(),
-            verdict: gate(input),
+            verdict: case.verdict(),
             layers: layers.collect(),
         }
     }
@@ -102,7 +102,7 @@ pub async fn explain(
         },
         grants: &grants,
     };
-    Ok(Explained::of(known(call.input(terms, None))))
+    Ok(Explained::of(&known(call.input(terms, None))))
 }
 
 impl Engine {
@@ -122,7 +122,7 @@ impl Engine {
             let grants = bench.grants();
             let terms = Terms::of(state, contents, bench, &grants, offered);
             let repeats = call.repeats(state, contents);
-            Ok(Explained::of(known(call.input(terms, repeats))))
+            Ok(Explained::of(&known(call.input(terms, repeats))))
         });
         let explained: Result<_, crate::effects::BriefError> = explained.await?;
         explained.map_err(|error| RunnerError::from(error).into())

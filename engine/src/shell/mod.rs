@@ -4,9 +4,9 @@
 //! three answers. A *hazard* may do more than its words say, by syntax alone. *Plain* is provably
 //! one command with these words. *Neither* is all the rest: what cannot be proven is not plain.
 //!
-//! What runs a command is one fixed `/bin/sh`, dash here and bash there. So a text is read for both:
-//! where they part, it is not plain, and what may be a hazard in one of them is one. Neither has a
-//! history or aliases, since nobody types there.
+//! What runs a command is one fixed `/bin/sh`, dash here and bash there. So a text is read for
+//! both: where they part, it is not plain, and what may be a hazard in one of them is one. Neither
+//! has a history or aliases, since nobody types there.
 //!
 //! `cursor` moves through the text, `word` reads quotes and expansions, `lexer` cuts tokens,
 //! `position` says what a word is where it stands, and `reader` gives the answer.
@@ -39,7 +39,8 @@ pub const COMMAND_CHARS_MAX: usize = 4_000;
 /// How a command is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
-    /// It may do more than its words say: high-risk, whoever judges.
+    /// It may do more than its words say: high-risk, whoever judges. Reading ends where another
+    /// program begins inside of it or nothing is certain any more, so that these may not be all.
     Hazard(Vec<Hazard>),
     /// Provably one plain command.
     Plain(Plain),

@@ -278,6 +278,8 @@ fn where_the_shells_part_anything_may_be_a_hazard() {
         ("echo $'a\\' $(b) '", "Expansion@11"),
         ("echo $'a\\' `b` '", "CommandSubstitution@11"),
         ("echo $'a\\'>b'", "Redirection@10"),
+        ("$X$'a\\'' y", "Expansion@0"),
+        ("$X@(a)", "Expansion@0"),
         ("echo @(#$(b)\n)", "Expansion@8"),
         ("a=([1 #]=$(b)\n)", "Expansion@9"),
         ("[[ a =~ ( #$(b)) ]]", "Expansion@11"),

@@ -182,7 +182,6 @@ pub(super) fn xxd(arguments: &[&str]) -> Verdict<Claims> {
         "-c", "-cols", "-g", "-l", "-len", "-o", "-s", "-seek", "-skip",
     ];
     let mut claims = Claims::default();
-    let mut files = 0_usize;
     let mut words = arguments.iter().copied();
     while let Some(word) = words.next() {
         let attached = word.get(..2).is_some_and(|flag| VALUED.contains(&flag))
@@ -195,11 +194,15 @@ pub(super) fn xxd(arguments: &[&str]) -> Verdict<Claims> {
             if !is_number(value) {
                 return refused("xxd", word);
             }
-        } else if (word.starts_with('-') && word != "-") || files > 0 {
+            continue;
+        }
+        if word.len() > 1 && word.starts_with('-') {
             return refused("xxd", word);
-        } else {
-            files = files.saturating_add(1);
-            paths::claim(word, Use::Contents, &mut claims)?;
+        }
+        paths::claim(word, Use::Contents, &mut claims)?;
+        // Even a flag would be taken for the name of the file to write.
+        if let Some(second) = words.next() {
+            return refused("xxd", second);
         }
     }
     Ok(claims)
@@ -274,11 +277,17 @@ pub(super) fn lsof(arguments: &[&str]) -> Verdict<Claims> {
 /// `unzip -l archive [members]`: without such a flag it writes what is in it.
 pub(super) fn unzip(arguments: &[&str]) -> Verdict<Claims> {
     let mut claims = Claims::default();
-    let parsed = flags::parse("unzip", &["-lvtzZ1q"], arguments)?;
+    // After the archive stand names of what is in it, flags or not.
+    let archive = arguments.iter().position(|word| !word.starts_with('-'));
+    let (before, names) = arguments.split_at(archive.unwrap_or(arguments.len()));
+    if let Some(flag) = names.iter().find(|word| word.starts_with('-')) {
+        return refused("unzip", flag);
+    }
+    let parsed = flags::parse("unzip", &["-lvtzZ1q"], before)?;
     if !parsed.has(&["-l", "-v", "-t", "-z", "-Z"]) {
         return Err("unzip is on the list only with `-l`, `-v`, `-t`, `-z` or `-Z`".to_owned());
     }
-    if let Some(archive) = parsed.operands.first() {
+    if let Some(archive) = names.first() {
         paths::claim(archive, Use::Contents, &mut claims)?;
     }
     Ok(claims)
@@ -301,5 +310,14 @@ pub(super) fn ip(arguments: &[&str]) -> Verdict<Claims> {
         }
         [] if flags > 0 => Ok(Claims::default()),
         _ => Err("ip is on the list only as `ip object show`".to_owned()),
+    }
+}
+
+/// `ifconfig [interface]`: whatever follows a name sets something.
+pub(super) fn ifconfig(arguments: &[&str]) -> Verdict<Claims> {
+    match arguments {
+        [] | ["-a" | "-s" | "-v"] => Ok(Claims::default()),
+        [name] if !name.starts_with('-') => Ok(Claims::default()),
+        [first, ..] => refused("ifconfig", arguments.get(1).unwrap_or(first)),
     }
 }

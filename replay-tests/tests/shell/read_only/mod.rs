@@ -62,7 +62,7 @@ fn written(words: &[String]) -> String {
 }
 
 /// Programs of which every word is printed or compared.
-const OF_WORDS: [&str; 7] = ["echo", "expr", "true", "false", "printf", "test", "["];
+const OF_WORDS: [&str; 8] = ["echo", "expr", "true", "false", ":", "printf", "test", "["];
 
 /// Whether a word at this place is a flag to the program, whatever it is.
 fn reads_flags(words: &[String], at: usize) -> bool {

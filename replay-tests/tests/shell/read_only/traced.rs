@@ -91,7 +91,11 @@ fn deeds(root: &Path, program: &Path, words: &[String]) -> Vec<String> {
         ("PATH", FOLDERS.join(":").as_str()),
         ("TERM", "xterm"),
         ("LC_ALL", "C"),
+        // What whoever runs a command that reads a repository sets as well.
         ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "diff.autoRefreshIndex"),
+        ("GIT_CONFIG_VALUE_0", "false"),
     ]);
     strace
         .env("HOME", root.join("home"))

@@ -4,13 +4,15 @@
 //! `core.fsmonitor`, `diff.external`, `diff.<driver>.command` and `.textconv`, `filter.<driver>.*`,
 //! `gpg.*` where `log.showSignature` or a format of the configuration asks for signatures, the hook
 //! `post-index-change`, helpers of a partial clone, and whatever a submodule's configuration names.
-//! That is what [`Claims::repository`] says; whoever runs the command makes up for it. The words
-//! themselves must not ask for any of these.
+//! That is what [`Claims::repository`] says; whoever runs the command makes up for it, and sets
+//! `GIT_OPTIONAL_LOCKS=0` and `diff.autoRefreshIndex=false`, without which `status` and `diff`
+//! write the index that they refresh. The words themselves must not ask for any of these.
 
 mod verbs;
 
+use super::flags::{self, Parsed};
 use super::paths::{self, Use};
-use super::{Claims, Verdict, flags};
+use super::{Claims, Verdict};
 use verbs::{Verb, Words};
 
 /// Flags before the verb that choose no other folder, configuration, program or pager.
@@ -37,17 +39,14 @@ pub(super) fn judge(arguments: &[&str]) -> Verdict<Claims> {
         }
         [verb, words @ ..] => (*verb, words),
     };
-    if let Some(word) = words.iter().find(|word| checks_signatures(word)) {
-        return Err(format!(
-            "`{word}` has git run a program that checks signatures"
-        ));
+    if let Some(word) = words.iter().find(|word| starts_a_program(word)) {
+        return Err(format!("`{word}` has git start another program"));
     }
     let (name, verb, words) = two_words(verb, words)
         .or_else(|| Some((verb.to_owned(), verbs::find(verb)?, words)))
         .ok_or_else(|| format!("`git {verb}` is not on the list"))?;
-    judge_verb(&name, verb, words)?;
-    Ok(Claims {
-        operands: Vec::new(),
+    judge_verb(&name, verb, words).map(|operands| Claims {
+        operands,
         repository: true,
     })
 }
@@ -63,14 +62,25 @@ fn two_words<'a>(
     Some((name, found, rest))
 }
 
-/// Formats with `%G?` and the like, and `%(signature)`, run the program that checks them.
-fn checks_signatures(word: &str) -> bool {
-    word.contains("%G") || word.contains("%(signature")
+/// Formats with `%G?` and the like, and `%(signature)`, run the program that checks signatures, and
+/// `%(describe)` starts git again.
+fn starts_a_program(word: &str) -> bool {
+    ["%G", "%(signature", "%(describe"]
+        .iter()
+        .any(|format| word.contains(format))
 }
 
-fn judge_verb(name: &str, verb: &Verb, words: &[&str]) -> Verdict<()> {
+/// The files that its flags name. Its operands are names of revisions, and of paths that git does
+/// not let leave the repository.
+fn judge_verb(name: &str, verb: &Verb, words: &[&str]) -> Verdict<Vec<String>> {
     let program = format!("git {name}");
     let parsed = flags::parse(&program, verb.flags, words)?;
+    judge_operands(&program, verb, &parsed)?;
+    all_inside(&program, &parsed.paths)?;
+    Ok(parsed.paths.iter().map(|path| (*path).to_owned()).collect())
+}
+
+fn judge_operands(program: &str, verb: &Verb, parsed: &Parsed<'_>) -> Verdict<()> {
     let operands = parsed.operands.as_slice();
     let refused = |word: &&str| {
         Err(format!(
@@ -80,18 +90,18 @@ fn judge_verb(name: &str, verb: &Verb, words: &[&str]) -> Verdict<()> {
     let most = |most: usize| operands.get(most).map_or(Ok(()), refused);
     match verb.words {
         Words::Nothing => most(0),
-        Words::UpTo(count) => most(count).and_then(|()| all_inside(&program, operands)),
-        Words::Any => all_inside(&program, operands),
+        Words::UpTo(count) => most(count).and_then(|()| all_inside(program, operands)),
+        Words::Any => all_inside(program, operands),
         Words::Patterns => Ok(()),
         Words::OnlyWith(flags) => {
             if !parsed.has(flags) {
                 most(0)?;
             }
-            all_inside(&program, operands)
+            all_inside(program, operands)
         }
         Words::PatternFirst => {
             let skipped = usize::from(!parsed.has(&["-e", "-f"]));
-            all_inside(&program, operands.get(skipped..).unwrap_or_default())
+            all_inside(program, operands.get(skipped..).unwrap_or_default())
         }
         Words::Reference => operands
             .iter()

@@ -123,6 +123,7 @@ const JUDGED: &[Line] = &[
     ("jq", Rule::Judge(special::jq)),
     ("lsof", Rule::Judge(special::lsof)),
     ("unzip", Rule::Judge(special::unzip)),
+    ("ifconfig", Rule::Judge(special::ifconfig)),
     ("ip", Rule::Judge(special::ip)),
 ];
 

@@ -248,7 +248,6 @@ pub(super) const TABLE: &[Line] = &[
             Nothing,
         ),
     ),
-    ("ifconfig", Flags(&["-asv"], TextUpTo(1))),
     (
         "dpkg",
         Flags(
