@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use placet_ledger::precondition::Precondition;
-use placet_ledger::program::ProgramClass;
+use placet_ledger::program::ProgramClass::{self, System, User};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -117,7 +117,6 @@ fn programs_are_found_by_name_and_by_path() {
         .has_program("ws/sub/tool");
     symlink("/bin/cat", bench.at("bin/link")).unwrap();
     symlink("../../bin/mine", bench.at("ws/sub/way")).unwrap();
-    use ProgramClass::{System, User, Workspace};
     let tool = bench.at("ws/tool").display().to_string();
     let (sh, cat) = (real("/bin/sh"), real("/bin/cat"));
     let cases = [
@@ -128,12 +127,12 @@ fn programs_are_found_by_name_and_by_path() {
         ("ls", "bin/ls", User, false),
         // A link that a person can turn is as little of the system as where it lies.
         ("link", &cat, User, false),
-        ("./tool", "ws/tool", Workspace, false),
-        (&tool, "ws/tool", Workspace, false),
-        ("sub/tool", "ws/sub/tool", Workspace, false),
-        ("sub/../tool", "ws/tool", Workspace, false),
-        ("sub/way", "bin/mine", Workspace, false),
-        ("../bin/mine", "bin/mine", Workspace, false),
+        ("./tool", "ws/tool", ProgramClass::Workspace, false),
+        (&tool, "ws/tool", ProgramClass::Workspace, false),
+        ("sub/tool", "ws/sub/tool", ProgramClass::Workspace, false),
+        ("sub/../tool", "ws/tool", ProgramClass::Workspace, false),
+        ("sub/way", "bin/mine", ProgramClass::Workspace, false),
+        ("../bin/mine", "bin/mine", ProgramClass::Workspace, false),
         ("cat *.txt", &cat, System, true),
         ("cat $HOME", &cat, System, true),
         ("cd sub", &sh, System, true),
