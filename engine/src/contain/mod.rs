@@ -50,7 +50,7 @@ pub struct Limits {
 pub struct Job {
     /// The program's absolute path.
     pub program: PathBuf,
-    /// Digest of the program's file, where the user can change it: the file run is the one digested.
+    /// Digest of the program's file, where the user can change it: what runs is what was digested.
     pub digest: Option<Digest>,
     /// Its arguments, its own name first.
     pub argv: Vec<String>,
