@@ -17,6 +17,28 @@ pub(crate) struct Config {
     /// Agents by name.
     #[serde(default)]
     pub(crate) agents: BTreeMap<String, Agent>,
+    /// The model that judges commands.
+    pub(crate) classifier: Option<Classifier>,
+    /// The program that judges every gated call.
+    pub(crate) plugin: Option<Plugin>,
+}
+
+/// A model that judges commands.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Classifier {
+    /// The model, as `--model` takes it.
+    pub(crate) model: String,
+}
+
+/// A program that judges every gated call.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Plugin {
+    /// Its absolute path.
+    pub(crate) command: PathBuf,
+    /// The digest of its file, purpose `file`.
+    pub(crate) digest: Option<String>,
 }
 
 /// An agent.

@@ -64,6 +64,8 @@ pub struct Job {
     pub network: BTreeSet<u16>,
     /// What its environment has beside the usual.
     pub env: BTreeMap<String, String>,
+    /// What it reads on its standard input, which then ends.
+    pub stdin: Vec<u8>,
     /// What it may use.
     pub limits: Limits,
     /// The file that tells of it while it runs.

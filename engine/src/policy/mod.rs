@@ -3,9 +3,11 @@
 mod command;
 mod gate;
 mod grant;
+mod mutating;
 mod ruled;
 pub mod rules;
 
 pub use command::{Certain, certain};
 pub use gate::{Case, Gate, LAYERS, Layer, gate};
 pub use grant::CommandEntry;
+pub use mutating::mutating;

@@ -95,7 +95,7 @@ fn of_new_run(
         policy: gated.policy,
         attendance: attendance(args.park, args.attend, wiring.attended()),
         containment: ContainmentRule::Prefer,
-        plugin: false,
+        plugin: wiring.config.plugin.is_some(),
         rules: shipped_rules()?,
         narrowing: None,
         grants: Vec::new(),
