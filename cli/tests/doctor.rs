@@ -358,7 +358,7 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
     ok    clock          not behind the newest record
     ok    head file      agrees, at 14 records
     ok    space          <n> MiB free where the home is
-    fail  config         <dir>/config.toml:1: unknown field `agent`, expected `agents`
+    fail  config         <dir>/config.toml:1: unknown field `agent`, expected one of `agents`, `classifier`, `plugin`
                          hint: did you mean agents?
     fail  workspace      <dir>/placet.toml:1: unknown field `allowed_tools`, expected `denied_tools`
                          hint: did you mean denied_tools?; a file in the workspace may hold denied_tools, and nothing that grants
