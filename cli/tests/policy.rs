@@ -317,10 +317,16 @@ fn a_run_answers_by_its_live_policy_tools_workspace_and_denials() {
        offered          -
     >  denied-before    decline, repeat of c2
        question         not reached
+       deny-rule        not reached
+       plugin           not reached
        always-asks      not reached
+       ask-rule         not reached
+       containment      not reached
        plain-read-only  not reached
        policy           not reached
        list             not reached
+       grant            not reached
+       allow-rule       not reached
        person           not reached
     -- stderr --
     -- exit 0 --

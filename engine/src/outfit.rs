@@ -1,20 +1,21 @@
-//! The outfit of runs on this machine: file tools in a workspace, and models by name.
+//! The outfit of runs on this machine: files and commands in a workspace, and models by name.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use placet_ledger::containment::{Level, Part};
+use placet_ledger::containment::Level;
 use placet_ledger::id::Name;
 use rustix::fs::OFlags;
 
 use crate::classify::{Classifier, Judges, Plugin, Program};
-use crate::contain::Container;
 use crate::engine::{Outfit, OutfitError};
 use crate::model::{Model, ScriptError, Scripted};
 use crate::record::{ConfigRecord, WorkspaceRecord};
+use crate::tool::command::{self, Machine};
 use crate::tool::fs::register_file_tools;
 use crate::tool::registry::Registry;
 use crate::tool::retrieve::{self, Results};
@@ -54,11 +55,8 @@ pub struct LocalOutfit {
     pub closed: ClosedSet,
     /// Where lock files of file tools lie.
     pub locks: PathBuf,
-    /// What shuts in the processes of runs; without it no plugin is asked, and every call that one
-    /// should judge is high-risk.
-    pub container: Option<Container>,
-    /// Where files lie that tell of processes while they run.
-    pub marks: PathBuf,
+    /// What commands and plugins are run with.
+    pub machine: Arc<Machine>,
 }
 
 /// Why a model cannot be used.
@@ -94,7 +92,9 @@ impl Outfit for LocalOutfit {
             root: content.root,
         };
         let mut registry = Registry::new();
-        register_file_tools(&mut registry, Arc::new(opened), self.locks.clone())
+        let opened = Arc::new(opened);
+        register_file_tools(&mut registry, Arc::clone(&opened), self.locks.clone())
+            .and_then(|()| command::register(&mut registry, opened, Arc::clone(&self.machine)))
             .and_then(|()| notes::register(&mut registry))
             .and_then(|()| ask::register(&mut registry))
             .and_then(|()| retrieve::register(&mut registry, results))
@@ -104,21 +104,26 @@ impl Outfit for LocalOutfit {
 
     fn judges(&self, config: &ConfigRecord) -> Result<Judges, OutfitError> {
         let classifier = config.classifier.as_deref().map(classifier).transpose()?;
-        let plugin = config.plugin.as_ref().zip(self.container.clone());
+        // Without what shuts it in no plugin is asked, and every call that one should judge is
+        // high-risk.
+        let container = || self.machine.container().cloned();
+        let plugin = config
+            .plugin
+            .as_ref()
+            .and_then(|record| Some((record, container()?)));
         let plugin = plugin.map(|(record, container)| -> Arc<dyn Plugin> {
             Arc::new(Program {
                 container,
                 path: PathBuf::from(&record.path),
                 digest: record.digest,
-                marks: self.marks.clone(),
+                marks: self.machine.marks().to_owned(),
             })
         });
         Ok(Judges { plugin, classifier })
     }
 
     fn level(&self) -> Level {
-        // No tool of this release starts a process.
-        Level::of(Part::ALL.into())
+        self.machine.level(&BTreeSet::new())
     }
 
     fn model(&self, name: &Name, config: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError> {
