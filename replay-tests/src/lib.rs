@@ -17,6 +17,7 @@ pub mod reading;
 pub mod recording;
 pub mod scenario;
 pub mod script;
+pub mod soup;
 pub mod source_tree;
 pub mod stamps;
 pub mod tampering_store;

@@ -24,6 +24,7 @@ mod people;
 mod properties;
 mod recordings;
 mod resume;
+mod shell;
 mod tamper;
 mod tamper_sled;
 mod tidy;

@@ -3,9 +3,35 @@
 //! One forward pass without recursion, linear in the text, without a panic on any bytes. There are
 //! three answers. A *hazard* may do more than its words say, by syntax alone. *Plain* is provably
 //! one command with these words. *Neither* is all the rest: what cannot be proven is not plain.
+//!
+//! What runs a command is one fixed `/bin/sh`, dash here and bash there. So a text is read for both:
+//! where they part, it is not plain, and what may be a hazard in one of them is one. Neither has a
+//! history or aliases, since nobody types there.
+//!
+//! `cursor` moves through the text, `word` reads quotes and expansions, `lexer` cuts tokens,
+//! `position` says what a word is where it stands, and `reader` gives the answer.
 
+mod cursor;
+pub mod explain;
+mod hazard;
+mod key;
 pub mod known;
+mod lexer;
+mod position;
+mod reader;
+mod token;
 pub mod wide;
+mod word;
+
+use serde::Serialize;
+
+use reader::Reader;
+
+pub use hazard::{Hazard, HazardKind};
+pub use key::{covers, key};
+
+/// Bytes of a command that is read at all.
+pub const COMMAND_BYTES_MAX: usize = 64 * 1024;
 
 /// Characters of a command that has a key, may be read-only, or is classified.
 pub const COMMAND_CHARS_MAX: usize = 4_000;
@@ -21,36 +47,6 @@ pub enum Reading {
     Neither(String),
 }
 
-/// What makes a command high-risk by its syntax.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hazard {
-    /// What it is.
-    pub kind: HazardKind,
-    /// Where it begins, in bytes from the start of the command.
-    pub at: usize,
-}
-
-/// Kinds of hazards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HazardKind {
-    /// A quote or an expansion that is never closed.
-    Unterminated,
-    /// `$(..)` or backticks.
-    CommandSubstitution,
-    /// `<(..)` or `>(..)`.
-    ProcessSubstitution,
-    /// `$((..))`, `$[..]`.
-    Arithmetic,
-    /// A parameter expansion that does more than name a variable.
-    Expansion,
-    /// A redirection that reads or writes a file.
-    Redirection,
-    /// A command name that expands.
-    ExpandingName,
-    /// Bytes that no command has: NUL, or what is no UTF-8; or too many.
-    Unreadable,
-}
-
 /// One plain command: at least one word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plain {
@@ -58,7 +54,7 @@ pub struct Plain {
 }
 
 /// One word, its quotes removed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Word {
     /// The text; where it expands, as it was written without its quotes.
     pub text: String,
@@ -89,23 +85,29 @@ impl Plain {
 
 /// Reads a command.
 pub fn read(command: &str) -> Reading {
-    // Nothing is known yet of any command.
-    Reading::Neither(format!("{} bytes that nobody read", command.len()))
+    if let Some(at) = unreadable(command) {
+        let kind = HazardKind::Unreadable;
+        return Reading::Hazard(vec![Hazard { kind, at }]);
+    }
+    Reader::default().read(command)
 }
 
-/// The allowlist key of a command: its program, and the next word where that says what the program
-/// will do. `None` for what is not plain, and for a program whose name holds a blank.
-pub fn key(command: &str) -> Option<String> {
-    let Reading::Plain(plain) = read(command) else {
-        return None;
-    };
-    Some(plain.program().to_owned())
+/// Reads a command that may be no text.
+pub fn read_bytes(command: &[u8]) -> Reading {
+    match std::str::from_utf8(command) {
+        Ok(command) => read(command),
+        Err(error) => {
+            let (kind, at) = (HazardKind::Unreadable, error.valid_up_to());
+            Reading::Hazard(vec![Hazard { kind, at }])
+        }
+    }
 }
 
-/// Whether an entry covers a key: its own, and longer ones at a word boundary.
-pub fn covers(entry: &str, key: &str) -> bool {
-    entry == key
-        || key
-            .strip_prefix(entry)
-            .is_some_and(|rest| rest.starts_with(' '))
+/// Where a command cannot be read: no shell takes NUL, and none is asked to take so much.
+fn unreadable(command: &str) -> Option<usize> {
+    let too_long = (command.len() > COMMAND_BYTES_MAX).then_some(COMMAND_BYTES_MAX);
+    too_long.or_else(|| command.find('\0'))
 }
+
+#[cfg(test)]
+mod tests;

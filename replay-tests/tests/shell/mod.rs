@@ -1,0 +1,7 @@
+//! How commands are read: whole tables, and what real shells make of the same text.
+
+mod corpus;
+#[cfg(feature = "system-tests")]
+mod differential;
+mod soup;
+mod stress;
