@@ -1,6 +1,7 @@
 //! `runs settle`, and what `runs cancel` says of each call: executions that were cut off.
 
 use placet_ledger::approval::{Assurance, Channel};
+use placet_ledger::containment::Level;
 use placet_ledger::content::{Contents, Text, Texts};
 use placet_ledger::event::{SegmentReason, Settlement};
 use placet_ledger::id::{CallId, HostId, RunId};
@@ -66,7 +67,10 @@ async fn drive(ledger: &Ledger, run: RunId, left: &[Left]) {
     handle(take_up, Texts::new()).await;
     for (number, left) in (1..).zip(left) {
         let call: CallId = format!("c{number}").parse().unwrap();
-        ledger.begin_execution(run, call, 0).await.unwrap();
+        ledger
+            .begin_execution(run, call, 0, Level::IN_PROCESS)
+            .await
+            .unwrap();
         let ended = |ending| {
             Command::RecordOutcome(Ended {
                 exit: None,

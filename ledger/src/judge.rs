@@ -12,6 +12,10 @@ use crate::risk::{DeclaredRisk, RiskTier};
 
 /// All that a verdict on one call may depend on, as folded at this moment.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts about one call, each known by its name"
+)]
 pub struct GateInput<'a> {
     /// The tool.
     pub tool: &'a Name,

@@ -1,6 +1,7 @@
 //! A whole engine in memory: store, gate, simulated clock, counting stamps, scripted model, counted
 //! tools, and one driver that can die and come back as a new process would.
 
+use placet_ledger::policy::ContainmentRule;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -293,7 +294,7 @@ impl World {
         self.tools.add_model(model.clone(), scripted.clone());
         self.models.insert(run, (model.clone(), scripted));
         let new = NewRun {
-            containment: placet_ledger::policy::ContainmentRule::Prefer,
+            containment: ContainmentRule::Prefer,
             narrowing: None,
             run,
             prompt: options.prompt,

@@ -355,8 +355,10 @@ async fn each_record_names_who_caused_it() {
             Event::ApprovalExpired(_) => *actor == Actor::Clock,
             Event::ApprovalRequested(_) | Event::QuestionAsked(_) => *actor == Actor::Policy,
             Event::ApprovalGranted(ApprovalGranted::Automatic(grant)) => match grant.by {
-                By::List { .. } => *actor == Actor::Allowlist,
-                By::Policy { .. } | By::Person { .. } | By::Tool => *actor == Actor::Policy,
+                By::List { .. } | By::Grant { .. } => *actor == Actor::Allowlist,
+                By::Policy { .. } | By::Rule { .. } | By::Person { .. } | By::Tool => {
+                    *actor == Actor::Policy
+                }
             },
             _ => matches!(actor, Actor::Engine | Actor::Policy),
         };

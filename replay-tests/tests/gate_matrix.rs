@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 
 use placet_engine::policy::gate;
 use placet_ledger::approval::By;
+use placet_ledger::containment::Level;
 use placet_ledger::event::RefusalKind;
 use placet_ledger::id::{CallId, Name};
-use placet_ledger::judge::{GateInput, Verdict};
-use placet_ledger::policy::{ApprovalPolicy, Attendance};
+use placet_ledger::judge::{GateInput, RulesInput, Verdict};
+use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule};
 use placet_ledger::risk::DeclaredRisk;
 
 const TIERS: [DeclaredRisk; 4] = [
@@ -27,6 +28,13 @@ const POLICIES: [ApprovalPolicy; 4] = [
     ApprovalPolicy::HighRisk,
 ];
 
+/// Rules files that hold no rules.
+const NO_RULES: RulesInput<'static> = RulesInput {
+    recorded: Ok(b"[]"),
+    current: Ok(b"[]"),
+    narrowing: None,
+};
+
 const ATTENDANCES: [Attendance; 3] = [Attendance::Person, Attendance::Park, Attendance::Nobody];
 
 const fn attendance(who: Attendance) -> &'static str {
@@ -39,9 +47,11 @@ const fn attendance(who: Attendance) -> &'static str {
 
 fn verdict(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Approve { by, tier } => match by {
+        Verdict::Approve { by, tier, .. } => match by {
             By::Policy { rule } => format!("clears {rule} {tier}"),
             By::List { tool } => format!("clears list:{tool} {tier}"),
+            By::Grant { grant } => format!("clears {grant} {tier}"),
+            By::Rule { rule } => format!("clears {rule} {tier}"),
             By::Person { .. } | By::Tool => format!("clears by {by:?} {tier}"),
         },
         Verdict::Ask {
@@ -51,7 +61,8 @@ fn verdict(verdict: &Verdict) -> String {
             expires_ms: _,
         } => format!("asks {rule} {tier} of {quorum}"),
         Verdict::Question => String::from("puts the question"),
-        Verdict::Decline { kind, of } => match of {
+        Verdict::Unjudged => String::from("is judged first"),
+        Verdict::Decline { kind, of, .. } => match of {
             Some(of) => format!("declines {kind:?} {of}"),
             None => format!("declines {kind:?}"),
         },
@@ -81,6 +92,15 @@ fn table() -> String {
                         offered: true,
                         attendance: who,
                         repeats: None,
+                        command: None,
+                        level: Level::IN_PROCESS,
+                        weaker: false,
+                        containment: ContainmentRule::Prefer,
+                        assessed: None,
+                        judgeable: true,
+                        plugin: false,
+                        rules: NO_RULES,
+                        grants: Vec::new(),
                     };
                     let steers = GateInput {
                         reach: Some(vec!["a".into(), ".git/hooks/pre-commit".into()]),
@@ -170,6 +190,15 @@ fn asked(paired: bool, declared: DeclaredRisk, policy: ApprovalPolicy, who: Atte
         offered: true,
         attendance: who,
         repeats: None,
+        command: None,
+        level: Level::IN_PROCESS,
+        weaker: false,
+        containment: ContainmentRule::Prefer,
+        assessed: None,
+        judgeable: true,
+        plugin: false,
+        rules: NO_RULES,
+        grants: Vec::new(),
     })
 }
 
@@ -202,6 +231,7 @@ fn calls_clear_or_ask_as_the_table_of_tools_says() {
             let found = match asked(paired, declared, policy, Attendance::Park) {
                 Verdict::Approve { .. } => C,
                 Verdict::Ask { .. } => A,
+                Verdict::Unjudged => "is judged first",
                 Verdict::Question | Verdict::Decline { .. } => "declines",
             };
             assert_eq!(found, expected, "{row} under {policy}");
@@ -222,10 +252,12 @@ fn nothing_is_approved_because_nobody_is_there() {
                     Verdict::Ask { .. } => Verdict::Decline {
                         kind: RefusalKind::Nobody,
                         of: None,
+                        rule: None,
                     },
-                    Verdict::Approve { .. } | Verdict::Question | Verdict::Decline { .. } => {
-                        there.clone()
-                    }
+                    Verdict::Approve { .. }
+                    | Verdict::Question
+                    | Verdict::Decline { .. }
+                    | Verdict::Unjudged => there.clone(),
                 };
                 assert_eq!(nobody, expected, "{paired} {declared} {policy}");
             }

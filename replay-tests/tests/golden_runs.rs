@@ -2,6 +2,7 @@
 //! and named at its place.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use placet_engine::policy::Gate;
@@ -128,7 +129,7 @@ async fn a_changed_byte_in_any_observed_content_diverges_where_it_was_observed()
     let mut seen = 0;
     for made in history::all().await.unwrap() {
         let recording = made.recording().await.unwrap();
-        let mut known = std::collections::BTreeSet::new();
+        let mut known = BTreeSet::new();
         for record in &recording.run {
             for (name, blob) in record.blobs() {
                 // A content that was there before is no observation of this record.

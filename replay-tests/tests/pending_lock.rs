@@ -2,6 +2,7 @@
 //! call of the reply has its verdict and its answer.
 
 use placet_ledger::budget::{Tokens, Usd};
+use placet_ledger::containment::Level;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::digest::{Purpose, digest};
 use placet_ledger::error::LedgerError;
@@ -16,6 +17,7 @@ use placet_replay::scenario::{Scenario, can_follow, given};
 use placet_replay::script::{self, Script};
 use placet_replay::world::{Drove, Options, World, person};
 use serde_json::json;
+use std::collections::BTreeSet;
 
 fn set(key: &str) -> placet_engine::model::ReplyCall {
     script::call("set", &json!({"key": key, "value": "1"}))
@@ -132,6 +134,7 @@ fn intruders() -> Vec<(&'static str, Command, Texts)> {
             Command::Begin {
                 call: call(1),
                 active_ms: 0,
+                level: Level::of(BTreeSet::new()),
             },
             Texts::new(),
         ),
@@ -140,6 +143,7 @@ fn intruders() -> Vec<(&'static str, Command, Texts)> {
             Command::Begin {
                 call: call(2),
                 active_ms: 0,
+                level: Level::of(BTreeSet::new()),
             },
             Texts::new(),
         ),
@@ -173,7 +177,9 @@ async fn nothing_new_enters_a_run_that_waits() {
             panic!("{what}: {told:?}");
         };
     }
-    let begun = ledger.begin_execution(run, call(1), 0).await;
+    let begun = ledger
+        .begin_execution(run, call(1), 0, Level::IN_PROCESS)
+        .await;
     assert!(matches!(begun, Err(LedgerError::Rejected(_))), "{begun:?}");
     ledger.commit(run).await.unwrap();
     assert_eq!(world.head(run).await.unwrap(), before);

@@ -1,6 +1,7 @@
 //! The files of the embedded store, changed as a disk or a person changes them: what was lost is
 //! reported, or else nothing was lost.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -244,7 +245,7 @@ async fn rows_that_are_dropped_cut_or_changed_in_place_are_reported() {
     let place = place().await;
     let rows = rows(place.copy().path());
     let mut numbers = Numbers(2);
-    let mut kinds = std::collections::BTreeSet::new();
+    let mut kinds = BTreeSet::new();
     // Every row that is alone of its kind, and every seventh of the others.
     for (number, (key, value)) in rows.iter().enumerate() {
         let letter = key[0];

@@ -1,5 +1,6 @@
 //! `placet run`: start a run and stay with it.
 
+use placet_ledger::policy::ContainmentRule;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -162,7 +163,7 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
     }
     let binary = env!("CARGO_PKG_VERSION").parse();
     Ok(NewRun {
-        containment: placet_ledger::policy::ContainmentRule::Prefer,
+        containment: ContainmentRule::Prefer,
         narrowing: None,
         run: RunId::new(uuid::Uuid::new_v4()),
         prompt: prompt(args.prompt, wiring)?,

@@ -31,8 +31,7 @@ pub struct Explained {
 }
 
 impl Explained {
-    fn of(input: GateInput<'_>) -> Self {
-        let input = &input;
+    fn of(input: &GateInput<'_>) -> Self {
         let layers = LAYERS.iter().map(|layer| (layer, layer.says(input)));
         Self {
             tool: input.tool.clone(),
@@ -102,7 +101,7 @@ pub async fn explain(
         },
         grants: &grants,
     };
-    Ok(Explained::of(known(call.input(terms, None))))
+    Ok(Explained::of(&known(call.input(terms, None))))
 }
 
 impl Engine {
@@ -122,7 +121,7 @@ impl Engine {
             let grants = bench.grants();
             let terms = Terms::of(state, contents, bench, &grants, offered);
             let repeats = call.repeats(state, contents);
-            Ok(Explained::of(known(call.input(terms, repeats))))
+            Ok(Explained::of(&known(call.input(terms, repeats))))
         });
         let explained: Result<_, crate::effects::BriefError> = explained.await?;
         explained.map_err(|error| RunnerError::from(error).into())

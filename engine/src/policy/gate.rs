@@ -168,10 +168,11 @@ fn tier(input: &GateInput<'_>) -> Tier {
 /// The tier that a record names: unknown where it was not looked at.
 fn shown_tier(input: &GateInput<'_>) -> DeclaredRisk {
     let looked_at = input.plugin
-        || match input.policy {
-            ApprovalPolicy::ReadOnly | ApprovalPolicy::LowRisk => true,
-            ApprovalPolicy::False | ApprovalPolicy::HighRisk => false,
-        };
+        || input.command.is_some()
+            && match input.policy {
+                ApprovalPolicy::ReadOnly | ApprovalPolicy::LowRisk => true,
+                ApprovalPolicy::False | ApprovalPolicy::HighRisk => false,
+            };
     match tier(input) {
         Tier::Known(tier) if looked_at || input.declared.known().is_some() => tier.into(),
         Tier::Known(_) | Tier::Unjudged => input.declared,

@@ -8,10 +8,10 @@ use crate::approval::Actor;
 use crate::authority::{
     AuthorityCommand, AuthorityState, Standing, decide_authority, evolve_authority, fold_authority,
 };
-use crate::content::{Blob, Content, Contents, Texts, size_class};
+use crate::content::{Blob, Blobs, Commitment, Content, Contents, Text, Texts, size_class};
 use crate::envelope::{Envelope, Header, Recorded};
 use crate::error::LedgerError;
-use crate::id::{LedgerId, Version};
+use crate::id::{LedgerId, StreamId, Version};
 use crate::run::{Caller, Rejection};
 use crate::store::pages::read_stream;
 use crate::store::{AppendError, Batch, EventStore, Expected};
@@ -128,24 +128,7 @@ impl Owner {
         let Caller::Person { principal, .. } = caller else {
             return Err(Rejection::NotAPerson.into());
         };
-        let mut blobs = BTreeMap::new();
-        let mut contents = BTreeMap::new();
-        for (name, text) in texts {
-            let salt = self.parts.stamps.salt(stream, version, &name, &text.bytes);
-            let content = Content::new(salt, text.bytes);
-            let size = size_class(content.bytes.len() as u64);
-            let commitment = content.commitment();
-            let media = text.media;
-            blobs.insert(
-                name,
-                Blob {
-                    commitment,
-                    media,
-                    size,
-                },
-            );
-            contents.insert(commitment, content);
-        }
+        let (blobs, contents) = self.committed(stream, version, texts);
         let header = Header {
             actor: Actor::Person {
                 name: principal.clone(),
@@ -182,5 +165,30 @@ impl Owner {
         self.saw(at);
         self.refresh_authority().await?;
         Ok(envelope)
+    }
+
+    /// Texts with their commitments, as a record names them and as a store keeps them.
+    fn committed(
+        &self,
+        stream: StreamId,
+        version: Version,
+        texts: Texts,
+    ) -> (Blobs, BTreeMap<Commitment, Content>) {
+        let mut blobs = Blobs::new();
+        let mut contents = BTreeMap::new();
+        for (name, Text { media, bytes }) in texts {
+            let salt = self.parts.stamps.salt(stream, version, &name, &bytes);
+            let size = size_class(bytes.len() as u64);
+            let content = Content::new(salt, bytes);
+            let commitment = content.commitment();
+            let blob = Blob {
+                commitment,
+                media,
+                size,
+            };
+            blobs.insert(name, blob);
+            contents.insert(commitment, content);
+        }
+        (blobs, contents)
     }
 }

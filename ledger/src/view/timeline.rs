@@ -313,10 +313,9 @@ fn by(by: &By) -> String {
             let (channel, assurance) = (word(channel), word(assurance));
             format!("{principal} ({channel}, {assurance})")
         }
-        By::Policy { rule } => rule.to_string(),
+        By::Policy { rule } | By::Rule { rule } => rule.to_string(),
         By::List { tool } => format!("list entry {tool}"),
         By::Grant { grant } => format!("grant {grant}"),
-        By::Rule { rule } => rule.to_string(),
         By::Tool => String::from("the tool"),
     }
 }

@@ -12,6 +12,7 @@ use placet_ledger::event::{
 use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::run::{Call, RunState, Turn};
+use std::collections::BTreeSet;
 
 use super::{ANSWER, AUTHORITY, Fact, call, name, rules, somebody};
 
@@ -51,8 +52,8 @@ fn proposal_of(number: u32, old: Option<u32>) -> Fact {
         let tool = tool.unwrap_or_else(|| name("unknown"));
         let paired = tool.as_str() == "set";
         Event::CallProposed(CallProposed {
-            missing: std::collections::BTreeSet::new(),
-            network: std::collections::BTreeSet::new(),
+            missing: BTreeSet::new(),
+            network: BTreeSet::new(),
             program: None,
             call: call(number),
             containment: Containment::InProcess,
@@ -133,7 +134,7 @@ pub fn asked(number: u32) -> Fact {
         Event::ApprovalRequested(ApprovalRequested {
             assessed: None,
             containment: None,
-            missing: std::collections::BTreeSet::new(),
+            missing: BTreeSet::new(),
             authority: AUTHORITY,
             call: call(number),
             expires_at: at.plus_ms(state.started().park_expiry_ms),
@@ -201,8 +202,8 @@ pub fn expired(number: u32) -> Fact {
 pub fn began(number: u32) -> Fact {
     Fact::of(move |state| {
         Event::ExecutionStarted(ExecutionStarted {
-            missing: std::collections::BTreeSet::new(),
-            network: std::collections::BTreeSet::new(),
+            missing: BTreeSet::new(),
+            network: BTreeSet::new(),
             attempt: known(state, number).attempts().saturating_add(1),
             authority: AUTHORITY,
             call: call(number),

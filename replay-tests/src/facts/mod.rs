@@ -22,6 +22,7 @@ use placet_ledger::event::{
     ToolAllowed, ToolsNarrowed,
 };
 use placet_ledger::id::{AnswerId, CallId, DriverId, HostId, Name, Version};
+use placet_ledger::policy::ContainmentRule;
 use placet_ledger::policy::{ApprovalPolicy, Attendance, HttpApproval};
 use placet_ledger::run::{Decided, RunState, Turn};
 use uuid::Uuid;
@@ -184,7 +185,7 @@ pub const RESERVED: Tokens = Tokens {
 pub fn started_with(change: impl Fn(&mut RunStarted) + 'static) -> Fact {
     let build = move |_: Option<&RunState>| {
         let mut body = RunStarted {
-            containment: placet_ledger::policy::ContainmentRule::Prefer,
+            containment: ContainmentRule::Prefer,
             plugin: None,
             agent: name("default"),
             attendance: Attendance::Park,

@@ -1,6 +1,7 @@
 //! Decisions about one call: proposed, gated, started, and what came of it.
 
 use placet_ledger::budget::Limits;
+use placet_ledger::containment::Level;
 use placet_ledger::event::{Event, FailureKind, RefusalKind, SegmentEnd, Settlement, StartRefusal};
 use placet_ledger::judge::Verdict;
 use placet_ledger::run::{Command, Ended, Ending, Rejection};
@@ -10,11 +11,16 @@ use placet_replay::facts::{
     started_with, succeeded, taken_up,
 };
 use placet_replay::scenario::{Scenario, given};
+use std::collections::BTreeSet;
 
 use super::{and, asks, begin, clears, gate, named, propose};
 
 fn declines(kind: RefusalKind) -> Verdict {
-    Verdict::Decline { kind, of: None }
+    Verdict::Decline {
+        kind,
+        of: None,
+        rule: None,
+    }
 }
 
 #[test]
@@ -117,6 +123,7 @@ fn the_gate_clears_asks_or_declines() {
     let repeats = Verdict::Decline {
         kind: RefusalKind::RepeatOf,
         of: Some(call(7)),
+        rule: None,
     };
     let of = refused(1, RefusalKind::RepeatOf).but(|event| {
         if let Event::CallRefused(refused) = event {
@@ -220,6 +227,7 @@ fn a_grant_of_a_person_falls_to_rules_time_budget_and_narrower_tools_alone() {
     let spent = Command::Begin {
         call: call(1),
         active_ms: 50,
+        level: Level::of(BTreeSet::new()),
     };
     starting(facts, clears()).when(spent).then([
         not_begun(1, StartRefusal::Budget),

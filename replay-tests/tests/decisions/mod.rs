@@ -11,10 +11,11 @@ mod words;
 
 use placet_ledger::approval::By;
 use placet_ledger::budget::{Tokens, Usd};
-use placet_ledger::containment::Containment;
+use placet_ledger::containment::Level;
 use placet_ledger::digest::{Purpose, digest};
 use placet_ledger::event::{SegmentReason, Stop};
 use placet_ledger::judge::Verdict;
+use placet_ledger::policy::ContainmentRule;
 use placet_ledger::policy::{ApprovalPolicy, Attendance, HttpApproval};
 use placet_ledger::precondition::PreconditionKind;
 use placet_ledger::risk::DeclaredRisk;
@@ -23,10 +24,11 @@ use placet_replay::facts::{
     EXPIRY_MS, Fact, HOST, RESERVED, call, called, context, driver, name, replied, started,
     taken_up,
 };
+use std::collections::BTreeSet;
 
 fn start() -> Command {
     Command::Start(Start {
-        containment: placet_ledger::policy::ContainmentRule::Prefer,
+        containment: ContainmentRule::Prefer,
         plugin: None,
         agent: name("default"),
         attendance: Attendance::Park,
@@ -80,8 +82,8 @@ fn reply(tools: &[&str]) -> Command {
 fn proposal(number: u32, tool: &str) -> Proposal {
     Proposal {
         call: call(number),
-        level: placet_ledger::containment::Level::IN_PROCESS,
-        network: std::collections::BTreeSet::new(),
+        level: Level::IN_PROCESS,
+        network: BTreeSet::new(),
         program: None,
         definition: digest(Purpose::Tool, tool.as_bytes()),
         execute: (tool == "set").then(|| name("set_execute")),
@@ -107,6 +109,7 @@ fn begin(number: u32) -> Command {
     Command::Begin {
         call: call(number),
         active_ms: 0,
+        level: Level::of(BTreeSet::new()),
     }
 }
 
@@ -125,6 +128,7 @@ fn clears() -> Verdict {
             rule: name("policy:high-risk"),
         },
         tier: DeclaredRisk::HighRisk,
+        network: BTreeSet::new(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What every command meets: a run that is not there, has ended, or is driven by nobody.
 
+use placet_ledger::containment::Level;
+use std::collections::BTreeSet;
 use std::mem::discriminant;
 
 use placet_ledger::answers::AnswerSet;
@@ -46,6 +48,7 @@ fn every_command() -> Vec<Command> {
         Command::Begin {
             call: call(1),
             active_ms: 0,
+            level: Level::of(BTreeSet::new()),
         },
         Command::RecordOutcome(Ended {
             exit: None,
@@ -179,6 +182,7 @@ fn a_run_that_nobody_drives_takes_no_command_of_a_driver() {
                 Command::Begin {
                     call: call(1),
                     active_ms: 0,
+                    level: Level::of(BTreeSet::new()),
                 },
             ),
             (
@@ -213,6 +217,7 @@ fn a_run_that_nobody_drives_takes_no_command_of_a_driver() {
     let verdict = Verdict::Decline {
         kind: RefusalKind::Nobody,
         of: None,
+        rule: None,
     };
     for (facts, command) in undriven() {
         given(facts)
@@ -235,6 +240,7 @@ fn a_call_that_the_model_did_not_name_is_unknown() {
         Command::Begin {
             call: call(9),
             active_ms: 0,
+            level: Level::of(BTreeSet::new()),
         },
         Command::RecordOutcome(Ended {
             exit: None,

@@ -307,6 +307,7 @@ fn an_amendment_is_gated_as_any_call_although_nobody_drives() {
         .gate_says(Verdict::Decline {
             kind: RefusalKind::RepeatOf,
             of: None,
+            rule: None,
         })
         .when(gate(2))
         .then([refused(2, RefusalKind::RepeatOf)]);

@@ -1,5 +1,6 @@
 //! Questions and replies, further messages, and what cards and conversations say of earlier calls.
 
+use placet_ledger::containment::Level;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -293,6 +294,10 @@ impl EffectHandler for Overtaken {
     async fn execute(&self, permit: Permit, _: &Halt) -> Act {
         let call = permit.call();
         Act::bare(Command::RecordDoubt { call })
+    }
+
+    fn level(&self) -> Level {
+        Level::IN_PROCESS
     }
 
     fn active_ms(&self) -> u64 {

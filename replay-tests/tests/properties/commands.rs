@@ -2,7 +2,7 @@
 
 use placet_ledger::approval::By;
 use placet_ledger::budget::{Limits, Tokens, Usd};
-use placet_ledger::containment::Containment;
+use placet_ledger::containment::Level;
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{
     FailureKind, ModelFailure, Outcome, RefusalKind, SegmentEnd, SegmentReason, Settlement, Stop,
@@ -17,6 +17,7 @@ use placet_ledger::run::{
 };
 use placet_replay::facts::{EXPIRY_MS, HOST, RESERVED, call, context, driver, name};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 /// A command about one of the first calls, with all it needs to be right at the right moment. From
 /// [`DUE`] on it is the one that is due, so that stories get somewhere.
@@ -43,6 +44,7 @@ pub(super) fn due(mut op: Op, state: Option<&RunState>) -> Op {
         Step::Perform(Effect::Prepare { .. }) => (2, None),
         Step::Perform(Effect::Complete { .. }) => (4, None),
         Step::Perform(Effect::Propose(call)) => (7, Some(call)),
+        Step::Perform(Effect::Assess(call)) => (10, Some(call)),
         Step::Perform(Effect::Reconcile(call)) if op.kind.is_multiple_of(2) => (14, Some(call)),
         Step::Perform(Effect::Reconcile(call)) => (15, Some(call)),
         Step::Gate(call) => (10, Some(call)),
@@ -99,6 +101,7 @@ pub(super) fn verdict(op: Op, state: Option<&RunState>) -> Verdict {
                 rule: name("policy:high-risk"),
             },
             tier,
+            network: BTreeSet::new(),
         },
         2 | 3 => Verdict::Ask {
             rule: name("policy:false"),
@@ -109,10 +112,12 @@ pub(super) fn verdict(op: Op, state: Option<&RunState>) -> Verdict {
         4 => Verdict::Decline {
             kind: RefusalKind::Nobody,
             of: None,
+            rule: None,
         },
         _ => Verdict::Decline {
             kind: RefusalKind::Rule,
             of: None,
+            rule: None,
         },
     }
 }
@@ -213,6 +218,7 @@ fn call_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
             Command::Begin {
                 call: id,
                 active_ms: 0,
+                level: Level::of(BTreeSet::new()),
             },
             none(),
         ),
@@ -223,8 +229,8 @@ fn proposal(call: CallId, state: Option<&RunState>) -> Proposal {
     let known = state.and_then(|state| state.call(call)?.tool().cloned());
     Proposal {
         call,
-        level: placet_ledger::containment::Level::IN_PROCESS,
-        network: std::collections::BTreeSet::new(),
+        level: Level::IN_PROCESS,
+        network: BTreeSet::new(),
         program: None,
         definition: digest(Purpose::Tool, b"t"),
         execute: None,

@@ -1,5 +1,7 @@
 //! Cards as text: what they show, what they warn of, and what no agent can draw on them.
 
+use std::collections::BTreeSet;
+
 use placet_ledger::digest::Digest;
 use placet_ledger::view::{DeniedBefore, Quorum};
 use serde_json::json;
@@ -36,6 +38,10 @@ pub(crate) fn sample() -> Card {
         expires_at: Some("2026-12-01T10:30:00.000000Z".parse().unwrap()),
         quorum: Some(Quorum { need: 1, have: 0 }),
         containment: Containment::InProcess,
+        missing: BTreeSet::new(),
+        network: BTreeSet::new(),
+        program: None,
+        judged: None,
         supersedes: None,
         depends_on: None,
         amended_before: None,

@@ -6,6 +6,7 @@ use placet_ledger::risk::DeclaredRisk;
 use serde_json::json;
 
 use super::*;
+use crate::stop::Halt;
 use crate::tool::{Draft, Interrupted, Output, Reconciled, ToolError};
 
 struct Nothing;
@@ -19,7 +20,7 @@ impl ProposeTool for Nothing {
 
 #[async_trait]
 impl ExecuteTool for Nothing {
-    async fn execute(&self, _: Permit) -> Result<Output, ToolError> {
+    async fn execute(&self, _: Permit, _: &Halt) -> Result<Output, ToolError> {
         Err(ToolError::failed("nothing"))
     }
 

@@ -236,13 +236,15 @@ impl Judge for Table {
             return Verdict::Decline {
                 kind: RefusalKind::RepeatOf,
                 of: input.repeats,
+                rule: None,
             };
         }
         let tier = input.declared;
         if !input.paired && tier == DeclaredRisk::ReadOnly {
             let rule = "plain-read-only".parse().unwrap();
             let by = By::Policy { rule };
-            return Verdict::Approve { by, tier };
+            let network = BTreeSet::new();
+            return Verdict::Approve { by, tier, network };
         }
         Verdict::Ask {
             rule: format!("policy:{}", input.policy).parse().unwrap(),

@@ -1,6 +1,7 @@
 //! Makes records that follow each other, for tests that need a stream and not its meaning.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::approval::{Actor, Assurance, By, Channel};
 use crate::budget::Limits;
@@ -229,8 +230,8 @@ pub fn tightened() -> Event {
 /// An event on which something outside rests.
 pub fn started() -> Event {
     Event::ExecutionStarted(ExecutionStarted {
-        missing: std::collections::BTreeSet::new(),
-        network: std::collections::BTreeSet::new(),
+        missing: BTreeSet::new(),
+        network: BTreeSet::new(),
         attempt: 1,
         authority: Version::ZERO,
         call: CallId::FIRST,

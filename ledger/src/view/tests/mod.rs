@@ -8,9 +8,10 @@ use serde_json::json;
 
 use super::*;
 use crate::audit::tests::example::{RECORDS, RUN, contents, envelopes, run};
+use crate::authority::{AuthorityState, Standing, fold_authority};
 use crate::content::Contents;
 use crate::envelope::Envelope;
-use crate::gate_input::gate_input;
+use crate::gate_input::{Bench, gate_input};
 use crate::id::{CallId, Position, RunId};
 use crate::run::RunState;
 
@@ -21,6 +22,24 @@ fn recorded(size: usize) -> Vec<Recorded> {
         envelope,
     })
     .collect()
+}
+
+/// Who and what is trusted in the example.
+fn authority() -> AuthorityState {
+    let first = recorded(2);
+    fold_authority(first.iter().map(|recorded| &recorded.envelope)).unwrap()
+}
+
+/// By what the example is judged at the moment of a state.
+fn bench<'a>(authority: &'a AuthorityState, contents: &'a Contents, state: &RunState) -> Bench<'a> {
+    Bench {
+        standing: Standing {
+            state: authority,
+            contents,
+        },
+        at: state.head().at,
+        weaker: None,
+    }
 }
 
 fn runs(size: usize) -> RunList {
@@ -124,11 +143,13 @@ fn the_inbox_is_empty_before_and_after_the_answers() {
 #[test]
 fn the_gate_gets_what_the_run_recorded() {
     let state = state(14);
-    let input = gate_input(&state, &contents(), call("c1")).unwrap();
+    let (authority, contents) = (authority(), contents());
+    let bench = bench(&authority, &contents, &state);
+    let input = gate_input(&state, &contents, bench, call("c1")).unwrap();
     assert_eq!(input.tool.as_str(), "write_file");
     assert!(input.paired && input.offered);
     assert_eq!(input.repeats, None);
-    assert!(gate_input(&state, &contents(), call("c4")).is_none());
+    assert!(gate_input(&state, &contents, bench, call("c4")).is_none());
 }
 
 #[test]

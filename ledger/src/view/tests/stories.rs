@@ -1,8 +1,9 @@
 //! Cards and gate input where calls aim at one target, where some were denied before, and in doubt.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use super::{call, recorded};
+use super::{authority, bench, call, recorded};
 use crate::approval::{Actor, Assurance, By, Channel};
 use crate::audit::tests::example::{contents, run};
 use crate::budget::{Tokens, Usd};
@@ -101,8 +102,8 @@ impl Story {
         let rm = self.state.call(call("c2")).unwrap().proposed().unwrap();
         let precondition = rm.precondition.unwrap();
         let event = CallProposed {
-            missing: std::collections::BTreeSet::new(),
-            network: std::collections::BTreeSet::new(),
+            missing: BTreeSet::new(),
+            network: BTreeSet::new(),
             program: None,
             call: call(id),
             containment: Containment::InProcess,
@@ -125,7 +126,7 @@ impl Story {
         let asked = ApprovalRequested {
             assessed: None,
             containment: None,
-            missing: std::collections::BTreeSet::new(),
+            missing: BTreeSet::new(),
             authority: Version::new(1),
             call: call(id),
             expires_at: self.state.head().at.plus_ms(1000),
@@ -159,7 +160,9 @@ impl Story {
     }
 
     fn repeats(&self, id: &str) -> Option<CallId> {
-        gate_input(&self.state, &self.contents, call(id))
+        let authority = authority();
+        let bench = bench(&authority, &self.contents, &self.state);
+        gate_input(&self.state, &self.contents, bench, call(id))
             .unwrap()
             .repeats
     }
@@ -175,14 +178,16 @@ impl Story {
             arguments: bytes(proposed.arguments),
             execute_arguments: proposed.execute_arguments.map(bytes),
             precondition: proposed.precondition.map(bytes),
+            program: proposed.runs.map(bytes),
+            class: proposed.program,
+            network: &proposed.network,
+            level: &proposed.level,
         };
-        let real = gate_input(&self.state, &self.contents, call(id)).unwrap();
-        let terms = Terms {
-            policy: real.policy,
-            allowlist: real.allowlist,
-            offered: real.offered,
-            attendance: real.attendance,
-        };
+        let authority = authority();
+        let bench = bench(&authority, &self.contents, &self.state);
+        let real = gate_input(&self.state, &self.contents, bench, call(id)).unwrap();
+        let grants = bench.grants();
+        let terms = Terms::of(&self.state, &self.contents, bench, &grants, real.offered);
         let repeats = alike.repeats(&self.state, &self.contents);
         let input = alike.input(terms, real.repeats);
         assert_eq!(format!("{input:?}"), format!("{real:?}"));
