@@ -50,7 +50,9 @@ fn walk(shown: &[Shown]) -> Walk {
         call: shown.card.call,
         request: shown.card.request,
         asks: match shown.card.kind {
-            CardKind::Approval => Asks::Approval { always: true },
+            CardKind::Approval => Asks::Approval {
+                always: Always::Tool,
+            },
             CardKind::Question => Asks::Question,
             CardKind::InDoubt => Asks::InDoubt,
         },
