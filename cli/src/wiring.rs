@@ -11,6 +11,7 @@ use placet_engine::heard::Heard;
 use placet_engine::ids::LiveStamps;
 use placet_engine::outfit::LocalOutfit;
 use placet_engine::policy::Gate;
+use placet_engine::policy::rules::shipped;
 use placet_engine::workspace::ClosedSet;
 use placet_ledger::approval::{Assurance, Channel};
 use placet_ledger::clock::Clock;
@@ -38,8 +39,13 @@ use crate::ui::{Printer, text};
 /// The format of stores that this release writes.
 const STORE_FORMAT: u32 = 1;
 
-/// The rules that every ledger starts with: there are none yet.
-pub(crate) const SHIPPED_RULES: &[u8] = b"[]";
+
+/// The rules that every ledger starts with, as it records them.
+pub(crate) fn shipped_rules() -> Result<Vec<u8>, CommandError> {
+    let text = shipped().to_json();
+    text.map(String::into_bytes)
+        .map_err(|error| CommandError::new(Kind::Failed, error))
+}
 
 /// What a verb works with.
 pub(crate) struct Wiring<'a> {
@@ -371,7 +377,7 @@ impl<'a> Wiring<'a> {
         let new = NewLedger {
             ledger,
             created,
-            rules: SHIPPED_RULES.to_vec(),
+            rules: shipped_rules()?,
             by,
         };
         let stamps = LiveStamps::new(Arc::new(SystemClock));

@@ -23,6 +23,7 @@ mod live_policy;
 mod policy;
 mod questions;
 mod runs;
+mod shell;
 mod steering;
 mod support;
 mod terminal;

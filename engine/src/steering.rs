@@ -289,19 +289,23 @@ fn is_short_of(name: &str, long: &str) -> bool {
 
 /// A name as the most lenient file system compares it: without case, without the characters that
 /// some leave out, without the dots and blanks at the end that others cut off.
-fn folded(name: &str) -> String {
-    let shown = |c: &char| !is_ignored(*c);
+pub(crate) fn folded(name: &str) -> String {
     // A stream of a file is that file.
-    let name = name.split(':').next().unwrap_or_default();
-    // Up and down again, so that letters that share a capital are one.
-    let cased = |c: char| c.to_uppercase().flat_map(char::to_lowercase);
-    let lower: String = name.chars().filter(shown).flat_map(cased).collect();
+    let lower = without_case(name.split(':').next().unwrap_or_default());
     let cut = lower.trim_end_matches(['.', ' ']);
     if cut.is_empty() {
         lower
     } else {
         cut.to_owned()
     }
+}
+
+/// A text without case, and without the characters that some file systems leave out.
+pub(crate) fn without_case(text: &str) -> String {
+    let shown = |c: &char| !is_ignored(*c);
+    // Up and down again, so that letters that share a capital are one.
+    let cased = |c: char| c.to_uppercase().flat_map(char::to_lowercase);
+    text.chars().filter(shown).flat_map(cased).collect()
 }
 
 /// Characters that a file system may leave out when it compares names.

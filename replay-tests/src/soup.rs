@@ -104,6 +104,48 @@ const OPERATORS: [&str; 42] = [
     "((",
 ];
 
+/// What programs of the shell are made of, so that some hold together.
+const FRAGMENTS: [&str; 38] = [
+    "case a in ",
+    "a) ",
+    ";; ",
+    "\nesac\n",
+    "esac ",
+    "if a; then ",
+    "; fi ",
+    "else ",
+    "for x in a; do ",
+    "for x do ",
+    "; done ",
+    "f() { ",
+    "f() ",
+    "; } ",
+    "function f ",
+    "time -p ",
+    "time ",
+    "coproc N ",
+    "[[ a ]] ",
+    "[[ a =~ ( ",
+    "]] ",
+    " )",
+    "\n$X ",
+    "; $X ",
+    "$X ",
+    " #",
+    "A=1 ",
+    "2>&1 ",
+    "&>/dev/null ",
+    ">/dev/null ",
+    "a=(",
+    "a[1 ",
+    "export a[1 ",
+    "]=",
+    "{ ",
+    "( ",
+    "! ",
+    "$(sub x) ",
+];
+
 const BLANKS: [&str; 14] = [
     " ", " ", " ", "  ", "\t", "\n", "\\\n", "\r", "\u{b}", "\u{c}", "\u{a0}", "\u{2003}",
     "\u{85}", "",
@@ -203,9 +245,10 @@ impl Default for Soup {
 impl Soup {
     /// The next command.
     pub fn command(&self, choices: &mut impl Choices) -> String {
-        match choices.below(3) {
+        match choices.below(4) {
             0 => self.mutated(choices),
             1 => format!("git {}", pieces(choices)),
+            2 => program(choices),
             _ => pieces(choices),
         }
     }
@@ -233,6 +276,18 @@ fn pieces(choices: &mut impl Choices) -> String {
         if choices.below(3) == 0 {
             text.push(' ');
         }
+    }
+    text
+}
+
+/// Some fragments and now and then a piece.
+fn program(choices: &mut impl Choices) -> String {
+    let mut text = String::new();
+    for _ in 0..=choices.below(PIECES_MAX) {
+        text.push_str(match choices.below(5) {
+            0 => piece(choices),
+            _ => pick(&FRAGMENTS, choices).copied().unwrap_or_default(),
+        });
     }
     text
 }

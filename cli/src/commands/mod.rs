@@ -11,6 +11,7 @@ pub(crate) mod man;
 pub(crate) mod policy;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod shell;
 mod start;
 pub(crate) mod tools;
 mod words;
@@ -65,6 +66,9 @@ pub(crate) enum Verb {
     /// Look at the tools that agents have
     #[command(subcommand)]
     Tools(tools::ToolsVerb),
+    /// Look at commands of the shell without running them
+    #[command(subcommand)]
+    Shell(shell::ShellVerb),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -84,6 +88,7 @@ pub(crate) fn dispatch(
         Verb::Grants(verb) => grants::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Tools(verb) => tools::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Runs(verb) => runs::dispatch(verb, &mut Wiring::new(global, printer)?),
+        Verb::Shell(verb) => shell::dispatch(&verb, &mut printer),
         Verb::Doctor(args) => doctor::run(&args, &global, &mut printer),
         Verb::Completions(args) => completions::run(&args, &mut printer),
         Verb::Man(args) => man::run(&args, &mut printer),

@@ -8,5 +8,6 @@ pub(crate) mod log;
 pub(crate) mod policy;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod shell;
 pub(crate) mod tools;
 pub(crate) mod verify;

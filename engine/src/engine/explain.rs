@@ -15,7 +15,7 @@ use placet_ledger::run::Command;
 use super::{Engine, EngineError};
 use crate::effects::{Act, propose, tools};
 use crate::nearest::nearest;
-use crate::policy::{Certain, LAYERS, Layer, certain, gate};
+use crate::policy::{Case, Certain, LAYERS, Layer, certain};
 use crate::runner::RunnerError;
 use crate::tool::registry::{Lookup, Registry, Scope};
 
@@ -32,10 +32,11 @@ pub struct Explained {
 
 impl Explained {
     fn of(input: &GateInput<'_>) -> Self {
-        let layers = LAYERS.iter().map(|layer| (layer, layer.says(input)));
+        let case = Case::of(input);
+        let layers = LAYERS.iter().map(|layer| (layer, layer.says(&case)));
         Self {
             tool: input.tool.clone(),
-            verdict: gate(input),
+            verdict: case.verdict(),
             layers: layers.collect(),
         }
     }

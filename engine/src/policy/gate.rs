@@ -4,7 +4,9 @@
 //! none of them clears asks a person, or is turned down where nobody can answer and the run does
 //! not wait.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
 use placet_ledger::approval::By;
 use placet_ledger::containment::Containment;
@@ -16,6 +18,7 @@ use placet_ledger::risk::{DeclaredRisk, RiskTier};
 
 use super::command::{Certain, certain};
 use super::grant::CommandEntry;
+use super::ruled::{Ruled, is_destructive, ruled};
 use crate::steering::{self, UNREADABLE, rule_of};
 
 /// The gate as the ledger calls it.
@@ -51,13 +54,13 @@ pub struct Layer {
     pub name: &'static str,
     /// What it looks at, in a sentence.
     pub about: &'static str,
-    says: fn(&GateInput<'_>) -> Option<Verdict>,
+    says: fn(&Case<'_>) -> Option<Verdict>,
 }
 
 impl Layer {
     /// What it says about a call; `None` leaves it to the next one.
-    pub fn says(&self, input: &GateInput<'_>) -> Option<Verdict> {
-        (self.says)(input)
+    pub fn says(&self, case: &Case<'_>) -> Option<Verdict> {
+        (self.says)(case)
     }
 }
 
@@ -79,6 +82,11 @@ pub const LAYERS: &[Layer] = &[
         says: question,
     },
     Layer {
+        name: "deny-rule",
+        about: "a rule of the user or the workspace may forbid",
+        says: by_deny_rule,
+    },
+    Layer {
         name: "plugin",
         about: "a plugin may forbid, or want a person asked",
         says: by_plugin,
@@ -87,6 +95,11 @@ pub const LAYERS: &[Layer] = &[
         name: "always-asks",
         about: "files that run or steer programs later ask, whatever policy and list say",
         says: always_asks,
+    },
+    Layer {
+        name: "ask-rule",
+        about: "a rule of the user or the workspace may want people asked",
+        says: by_ask_rule,
     },
     Layer {
         name: "containment",
@@ -114,6 +127,11 @@ pub const LAYERS: &[Layer] = &[
         says: by_grant,
     },
     Layer {
+        name: "allow-rule",
+        about: "a rule of the user clears what it names",
+        says: by_allow_rule,
+    },
+    Layer {
         name: "person",
         about: "everything else asks a person",
         says: by_person,
@@ -122,8 +140,44 @@ pub const LAYERS: &[Layer] = &[
 
 /// The verdict on one call.
 pub fn gate(input: &GateInput<'_>) -> Verdict {
-    let verdict = LAYERS.iter().find_map(|layer| layer.says(input));
-    verdict.unwrap_or_else(nobody)
+    Case::of(input).verdict()
+}
+
+/// One call before the gate: what is given, and what follows from it, each worked out once and only
+/// where a layer looks at it.
+pub struct Case<'a> {
+    input: &'a GateInput<'a>,
+    certain: Lazily<'a, Option<Certain>>,
+    ruled: Lazily<'a, Ruled>,
+    destructive: Lazily<'a, bool>,
+}
+
+type Lazily<'a, T> = LazyCell<T, Box<dyn FnOnce() -> T + 'a>>;
+
+impl<'a> Case<'a> {
+    /// The case of a call.
+    pub fn of(input: &'a GateInput<'a>) -> Self {
+        Self {
+            input,
+            certain: LazyCell::new(Box::new(|| input.command.as_ref().map(certain))),
+            ruled: LazyCell::new(Box::new(|| ruled(input))),
+            destructive: LazyCell::new(Box::new(|| is_destructive(input))),
+        }
+    }
+
+    /// What the layers come to.
+    pub fn verdict(&self) -> Verdict {
+        let verdict = LAYERS.iter().find_map(|layer| layer.says(self));
+        verdict.unwrap_or_else(nobody)
+    }
+}
+
+impl<'a> Deref for Case<'a> {
+    type Target = GateInput<'a>;
+
+    fn deref(&self) -> &GateInput<'a> {
+        self.input
+    }
 }
 
 fn decline(kind: RefusalKind, of: Option<CallId>) -> Verdict {
@@ -141,47 +195,47 @@ enum Tier {
 
 /// How risky a call is. Hazards and what is plainly read-only are derived here, whatever is
 /// recorded of a judgement.
-fn tier(input: &GateInput<'_>) -> Tier {
-    let assessed = input.assessed;
-    let by_plugin = assessed.filter(|judged| input.plugin && judged.source == RiskSource::Plugin);
-    if let Some(declared) = input.declared.known() {
+fn tier(case: &Case<'_>) -> Tier {
+    let assessed = case.assessed;
+    let by_plugin = assessed.filter(|judged| case.plugin && judged.source == RiskSource::Plugin);
+    if let Some(declared) = case.declared.known() {
         let raised = by_plugin.map_or(declared, |judged| judged.tier.max(declared));
         return Tier::Known(raised);
     }
-    let certain = input.command.as_ref().map(certain);
+    let certain = case.certain.as_ref();
     let judged = match (certain, assessed) {
         (Some(Certain::HighRisk(_)) | None, _) => Some(RiskTier::HighRisk),
         (Some(_), None) => None,
         (Some(certain), Some(judged)) => Some(match judged.source {
             RiskSource::Plugin | RiskSource::Model => judged.tier,
-            RiskSource::Rule if certain == Certain::ReadOnly => RiskTier::ReadOnly,
+            RiskSource::Rule if *certain == Certain::ReadOnly => RiskTier::ReadOnly,
             RiskSource::Rule | RiskSource::Floor => RiskTier::HighRisk,
         }),
     };
     match judged {
         Some(tier) => Tier::Known(tier),
-        None if input.judgeable => Tier::Unjudged,
+        None if case.judgeable => Tier::Unjudged,
         None => Tier::Known(RiskTier::HighRisk),
     }
 }
 
 /// The tier that a record names: unknown where it was not looked at.
-fn shown_tier(input: &GateInput<'_>) -> DeclaredRisk {
-    let looked_at = input.plugin
-        || input.command.is_some()
-            && match input.policy {
+fn shown_tier(case: &Case<'_>) -> DeclaredRisk {
+    let looked_at = case.plugin
+        || case.command.is_some()
+            && match case.policy {
                 ApprovalPolicy::ReadOnly | ApprovalPolicy::LowRisk => true,
                 ApprovalPolicy::False | ApprovalPolicy::HighRisk => false,
             };
-    match tier(input) {
-        Tier::Known(tier) if looked_at || input.declared.known().is_some() => tier.into(),
-        Tier::Known(_) | Tier::Unjudged => input.declared,
+    match tier(case) {
+        Tier::Known(tier) if looked_at || case.declared.known().is_some() => tier.into(),
+        Tier::Known(_) | Tier::Unjudged => case.declared,
     }
 }
 
 /// Whether the syntax of a command makes it high-risk, whatever it does.
-fn is_hazard(input: &GateInput<'_>) -> bool {
-    let certain = input.command.as_ref().map(certain);
+fn is_hazard(case: &Case<'_>) -> bool {
+    let certain = case.certain.as_ref();
     matches!(certain, Some(Certain::HighRisk(_)))
 }
 
@@ -189,38 +243,38 @@ fn nobody() -> Verdict {
     decline(RefusalKind::Nobody, None)
 }
 
-fn offered(input: &GateInput<'_>) -> Option<Verdict> {
-    (!input.offered).then(|| decline(RefusalKind::DeniedTool, None))
+fn offered(case: &Case<'_>) -> Option<Verdict> {
+    (!case.offered).then(|| decline(RefusalKind::DeniedTool, None))
 }
 
-fn denied_before(input: &GateInput<'_>) -> Option<Verdict> {
-    let of = input.repeats?;
+fn denied_before(case: &Case<'_>) -> Option<Verdict> {
+    let of = case.repeats?;
     Some(decline(RefusalKind::RepeatOf, Some(of)))
 }
 
-fn question(input: &GateInput<'_>) -> Option<Verdict> {
-    input.question.then(|| match input.attendance {
+fn question(case: &Case<'_>) -> Option<Verdict> {
+    case.question.then(|| match case.attendance {
         Attendance::Person | Attendance::Park => Verdict::Question,
         Attendance::Nobody => nobody(),
     })
 }
 
 /// A plugin is asked about every call that could change something.
-fn by_plugin(input: &GateInput<'_>) -> Option<Verdict> {
-    let only_reads = input.declared == DeclaredRisk::ReadOnly && !input.paired;
-    if !input.plugin || only_reads {
+fn by_plugin(case: &Case<'_>) -> Option<Verdict> {
+    let only_reads = case.declared == DeclaredRisk::ReadOnly && !case.paired;
+    if !case.plugin || only_reads {
         return None;
     }
-    let Some(judged) = input.assessed else {
-        return Some(if input.judgeable {
+    let Some(judged) = case.assessed else {
+        return Some(if case.judgeable {
             Verdict::Unjudged
         } else {
-            ask(input, "plugin")
+            ask(case, "plugin")
         });
     };
     match judged.demand {
         Some(Demand::Deny) => Some(forbid("plugin")),
-        Some(Demand::Ask) => Some(ask(input, "plugin")),
+        Some(Demand::Ask) => Some(ask(case, "plugin")),
         None => None,
     }
 }
@@ -234,70 +288,102 @@ fn forbid(rule: &str) -> Verdict {
     }
 }
 
-fn contained(input: &GateInput<'_>) -> Option<Verdict> {
-    let level = input.level.containment();
+fn by_deny_rule(case: &Case<'_>) -> Option<Verdict> {
+    match &*case.ruled {
+        Ruled::Deny(rule) => Some(forbid(rule.as_str())),
+        Ruled::Ask { .. } | Ruled::Unknown | Ruled::Allow(..) | Ruled::Silent => None,
+    }
+}
+
+fn by_ask_rule(case: &Case<'_>) -> Option<Verdict> {
+    match &*case.ruled {
+        Ruled::Ask {
+            rule,
+            quorum,
+            expires_ms,
+        } => Some(ask_for(case, rule.as_str(), *quorum, *expires_ms)),
+        Ruled::Unknown => Some(ask(case, "rules-unreadable")),
+        Ruled::Deny(_) | Ruled::Allow(..) | Ruled::Silent => None,
+    }
+}
+
+fn by_allow_rule(case: &Case<'_>) -> Option<Verdict> {
+    match &*case.ruled {
+        Ruled::Allow(rule, network) if !*case.destructive => {
+            let by = By::Rule { rule: rule.clone() };
+            Some(clear(case, by, network.clone()))
+        }
+        Ruled::Allow(..) | Ruled::Deny(_) | Ruled::Ask { .. } | Ruled::Unknown | Ruled::Silent => {
+            None
+        }
+    }
+}
+
+fn contained(case: &Case<'_>) -> Option<Verdict> {
+    let level = case.level.containment();
     let short = match level {
         Containment::InProcess | Containment::Full => false,
         Containment::Partial | Containment::None => true,
     };
-    let required = short && input.containment == ContainmentRule::Require;
-    (required || input.weaker).then(|| ask(input, &format!("containment:{}", level.as_str())))
+    let required = short && case.containment == ContainmentRule::Require;
+    (required || case.weaker).then(|| ask(case, &format!("containment:{}", level.as_str())))
 }
 
-fn always_asks(input: &GateInput<'_>) -> Option<Verdict> {
-    let steering = match &input.reach {
+fn always_asks(case: &Case<'_>) -> Option<Verdict> {
+    let steering = match &case.reach {
         Some(paths) => steering::steer(paths),
         None => Some(UNREADABLE),
     };
-    Some(ask(input, &rule_of(steering?)))
+    Some(ask(case, &rule_of(steering?)))
 }
 
-fn plain_read_only(input: &GateInput<'_>) -> Option<Verdict> {
-    if input.declared != DeclaredRisk::ReadOnly || input.paired {
+fn plain_read_only(case: &Case<'_>) -> Option<Verdict> {
+    if case.declared != DeclaredRisk::ReadOnly || case.paired {
         return None;
     }
-    approve(input, "plain-read-only")
+    approve(case, "plain-read-only")
 }
 
-fn by_policy(input: &GateInput<'_>) -> Option<Verdict> {
-    let up_to = cleared(input.policy)?;
-    let covers = match (up_to, tier(input)) {
+fn by_policy(case: &Case<'_>) -> Option<Verdict> {
+    let up_to = cleared(case.policy)?;
+    let covers = match (up_to, tier(case)) {
         // The highest policy clears what nobody judged, too.
         (RiskTier::HighRisk, _) => true,
         (_, Tier::Known(tier)) => tier <= up_to,
         // It is judged only where that decides.
         (_, Tier::Unjudged) => {
-            let cleared = by_list(input).or_else(|| by_grant(input));
+            let cleared = by_list(case).or_else(|| by_grant(case));
+            let cleared = cleared.or_else(|| by_allow_rule(case));
             return cleared.is_none().then_some(Verdict::Unjudged);
         }
     };
     if covers {
-        approve(input, &format!("policy:{}", input.policy))
+        approve(case, &format!("policy:{}", case.policy))
     } else {
         None
     }
 }
 
-fn by_list(input: &GateInput<'_>) -> Option<Verdict> {
-    let tool = input.allowlist.get(input.tool)?.clone();
-    if is_hazard(input) {
+fn by_list(case: &Case<'_>) -> Option<Verdict> {
+    let tool = case.allowlist.get(case.tool)?.clone();
+    if is_hazard(case) {
         return None;
     }
-    Some(clear(input, By::List { tool }, BTreeSet::new()))
+    Some(clear(case, By::List { tool }, BTreeSet::new()))
 }
 
-fn by_grant(input: &GateInput<'_>) -> Option<Verdict> {
-    let command = input.command.as_ref()?;
-    let covering = input.grants.iter().find_map(|granted| {
+fn by_grant(case: &Case<'_>) -> Option<Verdict> {
+    let command = case.command.as_ref()?;
+    let covering = case.grants.iter().find_map(|granted| {
         let entry = CommandEntry::read(granted.entry)?;
         entry.covers(command).then_some((granted.grant, entry))
     });
-    let (grant, entry) = covering?;
-    Some(clear(input, By::Grant { grant }, entry.network))
+    let (grant, entry) = covering.filter(|_| !*case.destructive)?;
+    Some(clear(case, By::Grant { grant }, entry.network))
 }
 
-fn clear(input: &GateInput<'_>, by: By, network: BTreeSet<u16>) -> Verdict {
-    let tier = shown_tier(input);
+fn clear(case: &Case<'_>, by: By, network: BTreeSet<u16>) -> Verdict {
+    let tier = shown_tier(case);
     Verdict::Approve { by, tier, network }
 }
 
@@ -305,25 +391,30 @@ fn clear(input: &GateInput<'_>, by: By, network: BTreeSet<u16>) -> Verdict {
     clippy::unnecessary_wraps,
     reason = "the last layer says something about every call"
 )]
-fn by_person(input: &GateInput<'_>) -> Option<Verdict> {
-    Some(ask(input, &format!("policy:{}", input.policy)))
+fn by_person(case: &Case<'_>) -> Option<Verdict> {
+    Some(ask(case, &format!("policy:{}", case.policy)))
 }
 
-fn approve(input: &GateInput<'_>, rule: &str) -> Option<Verdict> {
+fn approve(case: &Case<'_>, rule: &str) -> Option<Verdict> {
     let by = By::Policy {
         rule: self::rule(rule)?,
     };
-    Some(clear(input, by, BTreeSet::new()))
+    Some(clear(case, by, BTreeSet::new()))
 }
 
 /// Asks a person, where one can answer, now or later.
-fn ask(input: &GateInput<'_>, rule: &str) -> Verdict {
-    match (input.attendance, self::rule(rule)) {
+fn ask(case: &Case<'_>, rule: &str) -> Verdict {
+    ask_for(case, rule, 1, None)
+}
+
+/// Asks as many people as a rule wants, in the time that it gives.
+fn ask_for(case: &Case<'_>, rule: &str, quorum: u32, expires_ms: Option<u64>) -> Verdict {
+    match (case.attendance, self::rule(rule)) {
         (Attendance::Person | Attendance::Park, Some(rule)) => Verdict::Ask {
             rule,
-            quorum: 1,
-            tier: shown_tier(input),
-            expires_ms: None,
+            quorum,
+            tier: shown_tier(case),
+            expires_ms,
         },
         (Attendance::Nobody, _) | (_, None) => nobody(),
     }

@@ -4,7 +4,9 @@ pub mod allowlist;
 mod command;
 mod gate;
 mod grant;
+mod ruled;
+pub mod rules;
 
 pub use command::{Certain, certain};
-pub use gate::{Gate, LAYERS, Layer, gate};
+pub use gate::{Case, Gate, LAYERS, Layer, gate};
 pub use grant::CommandEntry;

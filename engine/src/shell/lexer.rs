@@ -10,6 +10,8 @@ use super::token::{Effect, Extent, Lexeme, Operator, Stop, Token};
 /// The only file that may be redirected to or from.
 const DISCARD: &str = "/dev/null";
 
+const BASH_ALONE: &str = "a pattern or an array, which only bash reads";
+
 /// Cuts a command into tokens.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
@@ -89,10 +91,10 @@ impl<'a> Lexer<'a> {
             return Ok(Token::Operator(Operator::Separator));
         }
         let _appends = self.cursor.take_if('>');
-        self.into_file(at, Extent::EndsCommand)
+        self.file(at, Extent::EndsCommand)
     }
 
-    /// `(`, unless bash takes two of them for arithmetic, or one for a pattern.
+    /// `(`, unless there are two, which bash takes for arithmetic.
     fn open(&mut self) -> Result<Token, Stop> {
         let at = self.cursor.at();
         self.cursor.take_raw();
@@ -110,27 +112,27 @@ impl<'a> Lexer<'a> {
             return Err(Stop::hazard(HazardKind::ProcessSubstitution, at));
         }
         if self.cursor.take_if('&') {
-            return self.into_descriptor(at);
+            return self.descriptor(at);
         }
         match (reads, self.cursor.peek()) {
             // What follows a heredoc is its text, and only the end of the line tells where.
             (true, Some('<')) => Err(Stop::hazard(HazardKind::Redirection, at)),
             (false, Some('>')) => {
                 self.cursor.take_raw();
-                self.into_file(at, Extent::Within)
+                self.file(at, Extent::Within)
             }
             (true, Some('>')) | (false, Some('|')) => {
                 self.cursor.take_raw();
-                self.target()?;
+                self.target(at)?;
                 Ok(redirection(at, Effect::File, Extent::Within))
             }
-            (true | false, _) => self.into_file(at, Extent::Within),
+            (true | false, _) => self.file(at, Extent::Within),
         }
     }
 
     /// A redirection to or from a file: harmless if that discards.
-    fn into_file(&mut self, at: usize, extent: Extent) -> Result<Token, Stop> {
-        let target = self.target()?;
+    fn file(&mut self, at: usize, extent: Extent) -> Result<Token, Stop> {
+        let target = self.target(at)?;
         let effect = match target {
             Some(word) if word.text == DISCARD => Effect::Harmless,
             Some(_) | None => Effect::File,
@@ -139,22 +141,26 @@ impl<'a> Lexer<'a> {
     }
 
     /// A redirection to a descriptor. In bash the target may be a file all the same.
-    fn into_descriptor(&mut self, at: usize) -> Result<Token, Stop> {
+    fn descriptor(&mut self, at: usize) -> Result<Token, Stop> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        let effect = match self.target()? {
+        let effect = match self.target(at)? {
             Some(word) if word.text == "-" || is_number(&word.text) => Effect::Harmless,
             Some(_) | None => Effect::File,
         };
         Ok(redirection(at, effect, Extent::Within))
     }
 
-    /// The word after a redirection. Where there is none, both shells find an error.
-    fn target(&mut self) -> Result<Option<Lexeme>, Stop> {
+    /// The word after a redirection, if both shells take the same for it. Where there is none, both
+    /// find an error.
+    fn target(&mut self, operator: usize) -> Result<Option<Lexeme>, Stop> {
         self.skip_blanks();
-        match self.cursor.peek() {
-            None => Ok(None),
-            Some(next) if ends_word(next) => Ok(None),
-            Some(_) => self.word().map(Some),
+        if self.cursor.peek().is_none_or(ends_word) {
+            return Ok(None);
+        }
+        match self.word() {
+            Ok(word) => Ok(Some(word).filter(|word| word.not_plain.is_none())),
+            Err(Stop::Doubt(_)) => Err(Stop::hazard(HazardKind::Redirection, operator)),
+            Err(hazard @ Stop::Hazard(_)) => Err(hazard),
         }
     }
 
@@ -164,10 +170,9 @@ impl<'a> Lexer<'a> {
         match self.cursor.peek() {
             Some('<' | '>') if word.is_descriptor() => self.redirection(),
             // A pattern, with that option of bash on, or an array: `#` may be no comment there.
-            Some('(') if word.text.ends_with(['?', '*', '+', '@', '!', '=']) => Err(self.part(
-                self.cursor.at(),
-                "a pattern or an array, which only bash reads",
-            )),
+            Some('(') if word.text.ends_with(['?', '*', '+', '@', '!', '=']) => {
+                Err(self.part(word.at, BASH_ALONE))
+            }
             _ => Ok(Token::Word(word)),
         }
     }

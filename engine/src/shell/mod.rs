@@ -39,7 +39,8 @@ pub const COMMAND_CHARS_MAX: usize = 4_000;
 /// How a command is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
-    /// It may do more than its words say: high-risk, whoever judges.
+    /// It may do more than its words say: high-risk, whoever judges. Reading ends where another
+    /// program begins inside of it or nothing is certain any more, so that these may not be all.
     Hazard(Vec<Hazard>),
     /// Provably one plain command.
     Plain(Plain),

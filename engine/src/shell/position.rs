@@ -6,9 +6,10 @@
 use super::token::{Extent, Lexeme, Operator};
 
 /// Where a word stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Position {
     /// Where a command begins.
+    #[default]
     Start,
     /// After an assignment, a redirection, or what one of the shells takes for a command: a command
     /// may go on or begin, but no `case`, whose patterns would hide what follows.
@@ -78,17 +79,15 @@ impl Position {
         let text = word.unquoted().unwrap_or_default();
         match self {
             Self::Arguments => (Role::Argument, Self::Arguments),
-            Self::Start => self.command(word),
             Self::Prefix | Self::Coproc if text == "case" => (Role::Name, Self::Arguments),
-            Self::Prefix | Self::Coproc => self.command(word),
+            Self::Start | Self::Prefix | Self::Coproc => self.command(word),
             Self::Time if text.starts_with('-') => (Role::Grammar, Self::Time),
-            Self::Time => Self::Prefix.word(word),
             Self::LoopName => (Role::Grammar, Self::LoopWords),
             Self::LoopWords if matches!(text, "do" | "{") => (Role::Grammar, Self::Start),
             Self::LoopWords => (Role::Grammar, Self::Arguments),
             Self::CaseSubject => (Role::Grammar, Self::CaseIn),
             Self::CaseIn if text == "in" => (Role::Grammar, Self::Pattern),
-            Self::CaseIn => Self::Prefix.word(word),
+            Self::Time | Self::CaseIn => Self::Prefix.word(word),
             Self::Pattern if text == "esac" => (Role::Grammar, Self::Start),
             Self::Pattern => (Role::Grammar, Self::Pattern),
             Self::FunctionName => (Role::Grammar, Self::Prefix),

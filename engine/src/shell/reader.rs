@@ -3,7 +3,7 @@
 use super::hazard::{Hazard, HazardKind};
 use super::lexer::Lexer;
 use super::position::{Position, Role};
-use super::token::{Effect, Lexeme, Operator, Stop, Token};
+use super::token::{Effect, Expansion, Lexeme, Operator, Stop, Token};
 use super::{Plain, Reading, Word};
 
 /// Builtins of bash whose arguments may be assignments to arrays.
@@ -12,7 +12,7 @@ const ASSIGNING: [&str; 8] = [
 ];
 
 /// What was found so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Reader {
     position: Position,
     hazards: Vec<Hazard>,
@@ -25,40 +25,22 @@ pub(super) struct Reader {
     has_test: bool,
 }
 
-impl Default for Reader {
-    fn default() -> Self {
-        Self {
-            position: Position::Start,
-            hazards: Vec::new(),
-            not_plain: None,
-            words: Vec::new(),
-            assigns: false,
-            has_test: false,
-        }
-    }
-}
-
 impl Reader {
     /// Reads a command to its end, or to where no more can be said.
     pub(super) fn read(mut self, command: &str) -> Reading {
-        let mut lexer = Lexer::new(command);
-        let end = loop {
-            match lexer.next() {
-                Ok(None) => break Ok(()),
-                Ok(Some(token)) => {
-                    if let Err(stop) = self.token(token, &lexer) {
-                        break Err(stop);
-                    }
-                }
-                Err(stop) => break Err(stop),
-            }
-        };
-        match end {
+        match self.tokens(&mut Lexer::new(command)) {
             Ok(()) => {}
             Err(Stop::Hazard(hazard)) => self.hazards.push(hazard),
             Err(Stop::Doubt(why)) => self.not_plain(why),
         }
         self.answer()
+    }
+
+    fn tokens(&mut self, lexer: &mut Lexer<'_>) -> Result<(), Stop> {
+        while let Some(token) = lexer.next()? {
+            self.token(token, lexer)?;
+        }
+        Ok(())
     }
 
     fn answer(self) -> Reading {
@@ -135,17 +117,16 @@ impl Reader {
         if word.has_subscript() {
             return Err(Stop::hazard(HazardKind::Arithmetic, word.at));
         }
-        if word.names_variable {
-            self.hazard(HazardKind::ExpandingName, word.at);
-        } else if word.expands {
-            self.not_plain("a command name that is a pattern");
-        } else if word.has_brace {
-            self.not_plain("a command name with braces");
-        } else if word.text.is_empty() {
-            self.not_plain("a command without a name");
-        } else if word.text.starts_with('%') {
+        match word.expansion {
+            Expansion::Variable => self.hazard(HazardKind::ExpandingName, word.at),
+            Expansion::Pattern => self.not_plain("a command name that is a pattern"),
+            Expansion::Never if word.has_brace => self.not_plain("a command name with braces"),
+            Expansion::Never if word.text.is_empty() => self.not_plain("a command without a name"),
             // Bash takes it for a job, dash for a program.
-            self.not_plain("a command name that may be a job");
+            Expansion::Never if word.text.starts_with('%') => {
+                self.not_plain("a command name that may be a job");
+            }
+            Expansion::Never => {}
         }
         self.assigns = word
             .unquoted()

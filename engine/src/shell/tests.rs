@@ -106,6 +106,9 @@ fn hazards_are_found_with_their_places() {
         ),
         ("a <<b\n`c`", "Redirection@2"),
         ("a >", "Redirection@2"),
+        ("a >$'b\\'c'", "Redirection@2"),
+        ("a 2>&$'b'1", "Redirection@3"),
+        ("a >$\"/dev/null\"", "Redirection@2"),
         ("a >/dev/nullx", "Redirection@2"),
         (
             "$a; $b | c; $d",
@@ -275,6 +278,8 @@ fn where_the_shells_part_anything_may_be_a_hazard() {
         ("echo $'a\\' $(b) '", "Expansion@11"),
         ("echo $'a\\' `b` '", "CommandSubstitution@11"),
         ("echo $'a\\'>b'", "Redirection@10"),
+        ("$X$'a\\'' y", "Expansion@0"),
+        ("$X@(a)", "Expansion@0"),
         ("echo @(#$(b)\n)", "Expansion@8"),
         ("a=([1 #]=$(b)\n)", "Expansion@9"),
         ("[[ a =~ ( #$(b)) ]]", "Expansion@11"),

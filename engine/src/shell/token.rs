@@ -75,6 +75,18 @@ impl Stop {
     }
 }
 
+/// What the shell makes of a word, the strongest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Expansion {
+    /// Itself.
+    #[default]
+    Never,
+    /// The names of files, or a home: there is a glob or a tilde in it.
+    Pattern,
+    /// Anything: there is a variable in it.
+    Variable,
+}
+
 /// A word as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Lexeme {
@@ -87,10 +99,8 @@ pub(super) struct Lexeme {
     pub(super) bare: usize,
     /// A quote, an escape or a `$` is in it.
     pub(super) is_quoted: bool,
-    /// A variable is in it.
-    pub(super) names_variable: bool,
-    /// A variable, a glob or a tilde is in it.
-    pub(super) expands: bool,
+    /// What the shell makes of it.
+    pub(super) expansion: Expansion,
     /// An unquoted brace is in it.
     pub(super) has_brace: bool,
     /// Why a command with this word is not plain.
@@ -136,7 +146,7 @@ impl Lexeme {
     pub(super) fn into_word(self) -> Word {
         Word {
             text: self.text,
-            expands: self.expands,
+            expands: self.expansion > Expansion::Never,
         }
     }
 }

@@ -4,7 +4,7 @@ use unicode_general_category::{GeneralCategory, get_general_category};
 
 use super::hazard::HazardKind;
 use super::lexer::{Lexer, ends_word};
-use super::token::{Lexeme, Stop, is_name_part, is_name_start};
+use super::token::{Expansion, Lexeme, Stop, is_name_part, is_name_start};
 
 const BRACES: &str = "braces, which bash may make into several words";
 const BRACED_NAME: &str = "a variable in braces";
@@ -50,10 +50,12 @@ impl Builder {
         let text = &self.word.text;
         if quoting == Quoting::Bare {
             match c {
-                '*' | '?' => self.word.expands = true,
+                '*' | '?' => self.expands(Expansion::Pattern),
                 '[' => self.bracket = self.bracket.or(Some(text.len())),
                 // Also where bash takes an argument for an assignment.
-                '~' if text.is_empty() || text.ends_with(['=', ':']) => self.word.expands = true,
+                '~' if text.is_empty() || text.ends_with(['=', ':']) => {
+                    self.expands(Expansion::Pattern);
+                }
                 '{' | '}' => {
                     self.word.has_brace = true;
                     self.brace = self.brace.or(Some(text.len()));
@@ -74,8 +76,11 @@ impl Builder {
     fn variable(&mut self, written: &str) {
         self.word.is_quoted = true;
         self.word.text.push_str(written);
-        self.word.expands = true;
-        self.word.names_variable = true;
+        self.expands(Expansion::Variable);
+    }
+
+    fn expands(&mut self, expansion: Expansion) {
+        self.word.expansion = self.word.expansion.max(expansion);
     }
 
     fn not_plain(&mut self, why: &'static str) {
@@ -88,7 +93,9 @@ impl Builder {
         let is_glob = after(self.bracket).is_some_and(|rest| rest.contains(']'));
         let is_list = after(self.brace).is_some_and(|rest| rest.contains(','));
         let is_range = after(self.brace).is_some_and(|rest| rest.contains(".."));
-        self.word.expands |= is_glob;
+        if is_glob {
+            self.expands(Expansion::Pattern);
+        }
         if is_list || is_range {
             self.not_plain(BRACES);
         }
@@ -253,8 +260,8 @@ impl Lexer<'_> {
     fn dollar_single_quoted(&mut self, builder: &mut Builder) -> Result<(), Stop> {
         builder.word.is_quoted = true;
         let open = self.stop(HazardKind::Unterminated);
-        self.cursor.skip("$'".len());
         let mut reading = self.cursor;
+        reading.skip("$'".len());
         let mut ends_in_dash = None;
         loop {
             match reading.take_raw() {
@@ -269,8 +276,17 @@ impl Lexer<'_> {
             }
         }
         if let Some(quote) = ends_in_dash {
+            if builder.word.expansion == Expansion::Variable {
+                // As a name it would be a hazard, wherever it ends.
+                return Err(Stop::hazard(HazardKind::Expansion, builder.word.at));
+            }
             return Err(self.part(quote.at(), SHELLS_PART));
         }
+        let written = reading.at().saturating_sub(self.cursor.at());
+        builder
+            .word
+            .text
+            .push_str(self.cursor.rest().get(..written).unwrap_or_default());
         self.cursor = reading;
         builder.not_plain(SHELLS_PART);
         Ok(())

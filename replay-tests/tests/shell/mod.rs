@@ -3,5 +3,6 @@
 mod corpus;
 #[cfg(feature = "system-tests")]
 mod differential;
+mod read_only;
 mod soup;
 mod stress;

@@ -72,7 +72,7 @@ fn holds(command: &str) {
 fn soup_is_read_to_an_answer() {
     let soup = Soup::default();
     bolero::check!()
-        .with_iterations(20_000)
+        .with_iterations(5_000)
         .for_each(|bytes: &[u8]| {
             holds(&soup.command(&mut Bytes(bytes)));
             if let Ok(text) = std::str::from_utf8(bytes) {

@@ -17,7 +17,7 @@ use crate::exit::ExitStatus;
 use crate::reading;
 use crate::ui::explained;
 use crate::wire::policy::ExplainedOut;
-use crate::wiring::{SHIPPED_RULES, Wiring};
+use crate::wiring::{Wiring, shipped_rules};
 
 /// Tell what the gate would say of a call, layer by layer
 ///
@@ -96,7 +96,7 @@ fn of_new_run(
         attendance: attendance(args.park, args.attend, wiring.attended()),
         containment: ContainmentRule::Prefer,
         plugin: false,
-        rules: SHIPPED_RULES.to_vec(),
+        rules: shipped_rules()?,
         narrowing: None,
         grants: Vec::new(),
     };

@@ -23,10 +23,16 @@ use super::soup::kept;
 const COUNT: usize = 2_000;
 const SEED: u64 = 1;
 
+/// Of those that are read as hazards, one in so many is run: nothing that they do can be a danger,
+/// but some must show that the shells are watched.
+const HAZARDS_LEFT_OUT: usize = 50;
+
 /// What was counted.
 #[derive(Debug, Default)]
 struct Tally {
     commands: usize,
+    /// Those that both shells were given.
+    ran: usize,
     plain: usize,
     hazards: usize,
     /// Plain, and one of the shells ran just that.
@@ -39,29 +45,39 @@ struct Tally {
 }
 
 /// Why what a shell did is not what was read, if it is not.
-fn danger(reading: &Reading, ran: &Ran) -> Option<&'static str> {
+fn danger(text: &str, reading: &Reading, ran: &Ran) -> Option<&'static str> {
     match reading {
         Reading::Hazard(_) => None,
-        Reading::Neither(_) => hazard_of(ran),
-        Reading::Plain(plain) => hazard_of(ran).or_else(|| otherwise(plain, ran)),
+        Reading::Neither(_) => hazard_of(text, ran),
+        Reading::Plain(plain) => hazard_of(text, ran).or_else(|| otherwise(plain, ran)),
     }
 }
 
 /// What a hazard must have announced.
-fn hazard_of(ran: &Ran) -> Option<&'static str> {
+fn hazard_of(text: &str, ran: &Ran) -> Option<&'static str> {
     let called = |name: &str| {
         let first = ran.commands.iter().filter_map(|words| words.first());
         first.into_iter().any(|word| word.starts_with(name))
     };
     if ran.wrote {
         Some("wrote a file")
-    } else if called(SUBSTITUTED) {
+    } else if called(SUBSTITUTED) && substitutes(text) {
         Some("substituted a command")
     } else if called(EXPANDED) {
         Some("ran a name that expands")
     } else {
         None
     }
+}
+
+/// Whether the name of what is substituted stands behind what begins a substitution: a mutation may
+/// have taken that away.
+fn substitutes(text: &str) -> bool {
+    let text = text.replace("\\\n", "");
+    let begins = ["$(", "`", "<(", ">("];
+    begins
+        .iter()
+        .any(|begin| text.contains(&format!("{begin}{SUBSTITUTED}")))
 }
 
 /// How a plain command ran otherwise than its words say.
@@ -119,15 +135,15 @@ fn compare(commands: &[String], tally: &mut Tally) {
         for (index, (reading, ran)) in readings.iter().zip(&ran).enumerate() {
             right[index] |= matches!(reading, Reading::Plain(plain)
                 if ran.commands.iter().any(|words| agree(plain, words)));
-            hazardous[index] |= hazard_of(ran).is_some();
-            if danger(reading, ran).is_none() {
+            hazardous[index] |= hazard_of(&commands[index], ran).is_some();
+            if danger(&commands[index], reading, ran).is_none() {
                 continue;
             }
             // What runs on in the background may be counted with the next: alone, it is not.
             let Some(alone) = shell.run(&[asked[index]]).unwrap() else {
                 continue;
             };
-            if let Some(what) = danger(reading, &alone[0]) {
+            if let Some(what) = danger(&commands[index], reading, &alone[0]) {
                 let text = &commands[index];
                 tally.findings.push(format!(
                     "{shell:?} {what}: {text:?}\n  {reading:?}\n  {:?}",
@@ -136,10 +152,9 @@ fn compare(commands: &[String], tally: &mut Tally) {
             }
         }
     }
-    let count = |of: fn(&Reading) -> bool| readings.iter().filter(|reading| of(reading)).count();
-    tally.commands += commands.len();
-    tally.plain += count(|reading| matches!(reading, Reading::Plain(_)));
-    tally.hazards += count(|reading| matches!(reading, Reading::Hazard(_)));
+    tally.ran += commands.len();
+    let plain = |reading: &&Reading| matches!(reading, Reading::Plain(_));
+    tally.plain += readings.iter().filter(plain).count();
     tally.right += right.iter().filter(|right| **right).count();
     tally.hazardous += hazardous.iter().filter(|hazardous| **hazardous).count();
 }
@@ -163,20 +178,27 @@ fn shells_do_what_was_read() {
     };
     while tally.commands < count {
         let batch = BATCH.min(count - tally.commands);
-        let commands: Vec<_> = std::iter::repeat_with(|| soup.command(&mut choices))
-            .map(|text| text.replace('\0', ""))
-            .take(batch)
+        let commands = std::iter::repeat_with(|| soup.command(&mut choices)).take(batch);
+        tally.commands += batch;
+        let mut index = 0_usize;
+        let shown: Vec<_> = commands
+            .filter(|text| {
+                index += 1;
+                let is_hazard = matches!(read(text), Reading::Hazard(_));
+                tally.hazards += usize::from(is_hazard);
+                !is_hazard || index.is_multiple_of(HAZARDS_LEFT_OUT)
+            })
             .collect();
-        compare(&commands, &mut tally);
-        if tally.commands.is_multiple_of(50 * BATCH) {
+        compare(&shown, &mut tally);
+        if tally.commands.is_multiple_of(20 * BATCH) {
             say(&tally);
         }
     }
     say(&tally);
     assert!(tally.findings.is_empty(), "{}", tally.findings.join("\n"));
     // A comparison in which nothing runs would find nothing.
-    assert!(tally.right * 100 > tally.commands, "{tally:#?}");
-    assert!(tally.hazardous * 100 > tally.commands, "{tally:#?}");
+    assert!(tally.right * 100 > tally.ran, "{tally:#?}");
+    assert!(tally.hazardous * 500 > tally.ran, "{tally:#?}");
 }
 
 #[test]
@@ -199,14 +221,23 @@ fn the_comparison_sees_what_is_wrong() {
     for shell in Shell::ALL {
         let ran = shell.run(&commands).unwrap().unwrap();
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        assert_eq!(
-            ran[0].commands,
-            [words(&["git", "a"]), words(&["git", "b"])] as [Vec<_>; 2]
+        let both: [Vec<String>; 2] = [words(&["git", "a"]), words(&["git", "b"])];
+        // The second runs again where the words of the first are asked for.
+        assert!(
+            ran[0].commands.starts_with(&both),
+            "{shell:?}: {:?}",
+            ran[0]
         );
         assert_eq!(ran[1].words, Some(words(&["git", "a", "b"])));
-        assert_eq!(hazard_of(&ran[2]), Some("wrote a file"));
-        assert_eq!(hazard_of(&ran[3]), Some("substituted a command"));
-        assert_eq!(hazard_of(&ran[4]), Some("ran a name that expands"));
+        assert_eq!(hazard_of(commands[2].1, &ran[2]), Some("wrote a file"));
+        assert_eq!(
+            hazard_of(commands[3].1, &ran[3]),
+            Some("substituted a command")
+        );
+        assert_eq!(
+            hazard_of(commands[4].1, &ran[4]),
+            Some("ran a name that expands")
+        );
         assert_eq!(ran[5].commands.len() + ran[5].not_found, 1);
         let Reading::Plain(plain) = read("git a") else {
             panic!("not plain");

@@ -26,10 +26,11 @@ echo() { record echo "$@"; }
 status() { record status "$@"; }
 sub() { record sub "$@"; }
 xpnd() { record xpnd "$@"; }
+# dash refuses these names before it runs a line, so only bash may see them.
 if [ -n "${BASH_VERSION:-}" ]; then
-  export() { record export "$@"; }
-  declare() { record declare "$@"; }
-  local() { record local "$@"; }
+  eval 'export() { record export "$@"; }
+    declare() { record declare "$@"; }
+    local() { record local "$@"; }'
 fi
 
 X=xpnd

@@ -1,0 +1,99 @@
+//! What the rules in force say of a call: those recorded when its run was started, those of now, and
+//! those of its workspace. The strictest holds.
+
+use std::collections::BTreeSet;
+
+use placet_ledger::id::Name;
+use placet_ledger::judge::{GateInput, Unreadable};
+
+use super::rules::{Judgement, Rules, Subject, strictest};
+
+/// Why a text of rules does not count: it is not there, or not rules of this release.
+struct Unknown;
+
+/// What the rules in force say of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ruled {
+    /// Turn it down.
+    Deny(Name),
+    /// Ask people.
+    Ask {
+        /// The rule that asks.
+        rule: Name,
+        /// How many must approve.
+        quorum: u32,
+        /// For how long it may wait.
+        expires_ms: Option<u64>,
+    },
+    /// Ask: rules are in force that cannot be read.
+    Unknown,
+    /// Run it, with these ports.
+    Allow(Name, BTreeSet<u16>),
+    /// Nothing.
+    Silent,
+}
+
+/// What the rules in force say of a call.
+pub(super) fn ruled(input: &GateInput<'_>) -> Ruled {
+    judged(input).unwrap_or(Ruled::Unknown)
+}
+
+fn judged(input: &GateInput<'_>) -> Result<Ruled, Unknown> {
+    let rules = &input.rules;
+    let (recorded, current) = (read(rules.recorded)?, read(rules.current)?);
+    let narrowing = rules.narrowing.map(read).transpose()?;
+    let command = input.command.as_ref();
+    let paths = input.reach.clone().unwrap_or_default();
+    let subject = Subject {
+        tool: input.tool.as_str(),
+        command: command.map(|command| command.text.as_deref().unwrap_or_default()),
+        paths: &paths,
+    };
+    let said = strictest(recorded.judge(&subject), current.judge(&subject));
+    let said = match narrowing {
+        Some(narrowing) => said.narrowed_by(narrowing.judge(&subject)),
+        None => said,
+    };
+    Ok(match said {
+        Judgement::Deny { rule } => Ruled::Deny(rule),
+        Judgement::Ask {
+            rule,
+            quorum,
+            expires_ms,
+        }
+        | Judgement::Unreadable {
+            rule,
+            quorum,
+            expires_ms,
+        } => Ruled::Ask {
+            rule,
+            quorum,
+            expires_ms,
+        },
+        Judgement::Allow { rule, network } => Ruled::Allow(rule, network),
+        Judgement::Silent => Ruled::Silent,
+    })
+}
+
+fn read(text: Result<&[u8], Unreadable>) -> Result<Rules, Unknown> {
+    let text = text.map_err(|_| Unknown)?;
+    let text = std::str::from_utf8(text).map_err(|_| Unknown)?;
+    Rules::parse_json(text).map_err(|_| Unknown)
+}
+
+/// Whether a command destroys what no entry and no rule may let it destroy unasked.
+pub(super) fn is_destructive(input: &GateInput<'_>) -> bool {
+    let Some(text) = input
+        .command
+        .as_ref()
+        .and_then(|command| command.text.as_deref())
+    else {
+        return false;
+    };
+    let sets = [input.rules.recorded, input.rules.current];
+    sets.into_iter().any(|rules| match read(rules) {
+        Ok(rules) => rules.destructive(text).is_some(),
+        // What cannot be read may keep it out.
+        Err(Unknown) => true,
+    })
+}

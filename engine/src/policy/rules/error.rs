@@ -1,0 +1,101 @@
+//! Why rules do not load: which of them, and what is wrong with it.
+
+use crate::shell::wide::PatternError;
+
+/// How many people a rule may ask for: more than a company would find is a mistake.
+pub(super) const APPROVERS_MAX: u32 = 64;
+
+/// Why rules do not load.
+#[derive(Debug, thiserror::Error)]
+pub enum RulesError {
+    /// The text is no list of rules.
+    #[error("the text is no list of rules: {0}")]
+    Json(String),
+    /// Nor is this one.
+    #[error("the text is no list of rules: {0}")]
+    Toml(String),
+    /// One rule is wrong.
+    #[error("rule {number} ({about}): {why}")]
+    Rule {
+        /// Its place in the list, from 1.
+        number: usize,
+        /// What it is about.
+        about: String,
+        /// What is wrong with it.
+        why: Why,
+    },
+}
+
+/// What is wrong with one rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Why {
+    /// Nothing says what it is about.
+    #[error("names nothing: a rule needs `tool`, `command` or `path`")]
+    Nothing,
+    /// Too much does.
+    #[error("names more than one of `command`, `path` and `url`")]
+    Several,
+    /// No effect and no demand.
+    #[error("does nothing: a rule needs `effect` (allow, ask or deny) or `require`")]
+    NoEffect,
+    /// Not a tool.
+    #[error("`tool` is no name: {0:?}")]
+    Tool(String),
+    /// Not a command.
+    #[error("`command`: {0}")]
+    Command(#[from] PatternError),
+    /// Not what a key can be.
+    #[error(
+        "an allow matches commands by their key, and {0:?} is none: write the program and, at most, the word behind it"
+    )]
+    Key(String),
+    /// Not a path.
+    #[error("`path`: {0}")]
+    Path(String),
+    /// Rules over web addresses.
+    #[error(
+        "`url`: a rule over web addresses may deny or ask, never allow; list the address under network.http_approval"
+    )]
+    UrlAllows,
+    /// Rules over web addresses that nothing obeys.
+    #[error("`url`: this release makes no web requests, so the rule would bind nothing")]
+    Url,
+    /// An allow that a workspace may not hold.
+    #[error("a file in the workspace may deny and ask, never allow")]
+    WorkspaceAllows,
+    /// An effect of shipped rules.
+    #[error("the effect no-entry belongs to shipped rules")]
+    NoEntry,
+    /// An allow that is too wide.
+    #[error("an allow of all calls of {0} is too wide: name a command")]
+    AllowsAll(String),
+    /// An allow over paths whatever the tool does.
+    #[error("an allow over paths must name its tool")]
+    AllowsAnyTool,
+    /// Ports where nothing is allowed.
+    #[error("`network` belongs to an allow with a command")]
+    Network,
+    /// A demand where nothing is asked.
+    #[error("`require` belongs to a rule that asks, not to one with the effect {0}")]
+    Require(&'static str),
+    /// A demand that nothing holds people to.
+    #[error(
+        "`require.{0}`: this release cannot enforce it, and does not load a rule that it would weaken"
+    )]
+    Beyond(&'static str),
+    /// Too few or too many.
+    #[error("`require.approvers` is from 1 to {APPROVERS_MAX}, not {0}")]
+    Approvers(u32),
+    /// Not a time.
+    #[error("`require.expires` is a time such as 30m or 2h, not {0:?}")]
+    Expires(String),
+    /// Examples without anything to try them on.
+    #[error("`match` and `not_match` need a `command` or a `path`")]
+    Examples,
+    /// An example that the rule misses.
+    #[error("`match`: {0:?} {1}")]
+    Misses(String, &'static str),
+    /// An example that the rule takes.
+    #[error("`not_match`: {0:?} {1}")]
+    Takes(String, &'static str),
+}

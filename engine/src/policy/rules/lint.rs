@@ -1,0 +1,95 @@
+//! What is odd about rules that load: those that never speak, and allows that say more than they
+//! seem to.
+
+use placet_ledger::id::Name;
+
+use crate::shell::wide::Match;
+
+use super::{Effect, Rule, Rules, Target};
+
+/// Something that whoever wrote the rules should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The place of the rule in the list, from 1.
+    pub number: usize,
+    /// Its name.
+    pub rule: Name,
+    /// What is odd, as the end of a sentence about it.
+    pub what: String,
+}
+
+impl Rules {
+    /// What is odd about these rules.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for (index, rule) in self.rules.iter().enumerate() {
+            let mut warn = |what: String| {
+                warnings.push(Warning {
+                    number: index.saturating_add(1),
+                    rule: rule.name.clone(),
+                    what,
+                });
+            };
+            let before = self.rules.iter().take(index);
+            if let Some(same) = before.clone().find(|other| is_same(rule, other)) {
+                warn(format!("says what {} says", same.name));
+            } else if let Some(over) = self.rules.iter().find(|other| hides(other, rule)) {
+                let effect = match over.effect {
+                    Effect::Deny => "denies",
+                    Effect::Ask => "asks for",
+                    Effect::NoEntry => "keeps out of every allow",
+                    Effect::Allow => "allows",
+                };
+                warn(format!(
+                    "never speaks: {} {effect} all that it matches",
+                    over.name
+                ));
+            }
+            if let (Effect::Allow, Target::Command { pattern, .. }) = (rule.effect, &rule.target)
+                && pattern.runs_others()
+            {
+                let program = pattern.program();
+                warn(format!("allows whatever {program} is told to run"));
+            }
+        }
+        warnings
+    }
+}
+
+fn is_same(rule: &Rule, other: &Rule) -> bool {
+    let (a, b) = (&rule.written, &other.written);
+    rule.tool == other.tool
+        && rule.effect == other.effect
+        && rule.quorum == other.quorum
+        && rule.expires_ms == other.expires_ms
+        && (&a.command, &a.path) == (&b.command, &b.path)
+}
+
+/// Whether `over` is stricter and matches all that `rule` does.
+fn hides(over: &Rule, rule: &Rule) -> bool {
+    let stricter = match (over.effect, rule.effect) {
+        (Effect::Deny, Effect::Allow | Effect::Ask)
+        | (Effect::Ask | Effect::NoEntry, Effect::Allow) => true,
+        (Effect::Deny, Effect::NoEntry | Effect::Deny)
+        | (Effect::Ask | Effect::NoEntry, Effect::NoEntry | Effect::Ask | Effect::Deny)
+        | (Effect::Allow, _) => false,
+    };
+    let of_tool = over.tool.is_none() || over.tool == rule.tool;
+    stricter && of_tool && covers(over, rule)
+}
+
+fn covers(over: &Rule, rule: &Rule) -> bool {
+    match (&over.target, &rule.target) {
+        (Target::Tool, _) => true,
+        (Target::Command { pattern, .. }, Target::Command { entry, .. }) => {
+            pattern.matches(entry) == Match::Matches
+        }
+        (Target::Path { .. }, Target::Path { .. }) => rule
+            .written
+            .path
+            .as_deref()
+            .is_some_and(|path| over.reaches(path)),
+        (Target::Command { .. }, Target::Tool | Target::Path { .. })
+        | (Target::Path { .. }, Target::Tool | Target::Command { .. }) => false,
+    }
+}

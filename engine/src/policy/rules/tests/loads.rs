@@ -1,0 +1,257 @@
+//! What does not load, with the words that say why; and what loads with a warning.
+
+use super::super::{Origin, Rules};
+use super::{KUBECTL, rules};
+
+fn error(text: &str, origin: Origin) -> String {
+    match Rules::from_toml(text, origin) {
+        Ok(_) => panic!("loads: {text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A rule and what is said of it.
+const WRONG: &[(&str, &str)] = &[
+    (
+        "reason = 'x'",
+        "rule 1 (): does nothing: a rule needs `effect`",
+    ),
+    ("effect = 'deny'", "names nothing"),
+    ("command = 'rm'", "rule 1 (rm): does nothing"),
+    (
+        "command = 'rm'\npath = 'x'\neffect = 'deny'",
+        "names more than one",
+    ),
+    (
+        "command = 'rm'\neffect = 'alwyas'",
+        "unknown variant `alwyas`",
+    ),
+    ("comand = 'rm'\neffect = 'deny'", "unknown field `comand`"),
+    (
+        "command = 'rm'\neffect = 'deny'\nrequire = { aprovers = 2 }",
+        "unknown field",
+    ),
+    ("tool = 'a b'\neffect = 'deny'", "`tool` is no name"),
+    (
+        "command = '/bin/rm'\neffect = 'deny'",
+        "expected the name of a program",
+    ),
+    (
+        "command = '*'\neffect = 'allow'",
+        "an allow matches commands by their key",
+    ),
+    (
+        "command = 'git status --short'\neffect = 'allow'",
+        "by their key",
+    ),
+    ("command = 'git && ls'\neffect = 'allow'", "by their key"),
+    (
+        "path = '/etc/x'\neffect = 'deny'",
+        "no path beneath the workspace",
+    ),
+    (
+        "path = 'a/../b'\neffect = 'deny'",
+        "no path beneath the workspace",
+    ),
+    (
+        "path = ''\neffect = 'deny'",
+        "no path beneath the workspace",
+    ),
+    ("path = 'a[b'\neffect = 'deny'", "`path`"),
+    ("path = 'a'\neffect = 'allow'", "must name its tool"),
+    ("tool = 'execute_command'\neffect = 'allow'", "too wide"),
+    (
+        "command = 'rm'\neffect = 'no-entry'",
+        "belongs to shipped rules",
+    ),
+    (
+        "command = 'rm'\neffect = 'deny'\nnetwork = [443]",
+        "`network` belongs to an allow",
+    ),
+    (
+        "tool = 'rm'\neffect = 'allow'\nnetwork = [443]",
+        "`network` belongs to an allow",
+    ),
+    ("url = 'https://x.org/*'\neffect = 'allow'", "never allow"),
+    (
+        "url = 'https://x.org/*'\neffect = 'deny'",
+        "makes no web requests",
+    ),
+    (
+        "command = 'rm'\neffect = 'deny'\nrequire = { approvers = 2 }",
+        "a rule that asks",
+    ),
+    (
+        "command = 'ls'\neffect = 'allow'\nrequire = { approvers = 2 }",
+        "a rule that asks",
+    ),
+    (
+        "command = 'rm'\nrequire = { approvers = 0 }",
+        "from 1 to 64, not 0",
+    ),
+    (
+        "command = 'rm'\nrequire = { approvers = 65 }",
+        "from 1 to 64, not 65",
+    ),
+    (
+        "command = 'rm'\nrequire = { expires = 'soon' }",
+        "such as 30m or 2h",
+    ),
+    (
+        "command = 'rm'\nrequire = { expires = '0s' }",
+        "such as 30m or 2h",
+    ),
+    (
+        "tool = 'rm'\neffect = 'ask'\nmatch = ['x']",
+        "need a `command` or a `path`",
+    ),
+];
+
+#[test]
+fn what_is_wrong_is_named() {
+    for (text, expected) in WRONG {
+        let found = error(&format!("[[rules]]\n{text}"), Origin::User);
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+    let found = error(
+        "[[rules]]\ncommand='rm'\neffect='ask'\n[[rules]]\ncommand='a b'",
+        Origin::User,
+    );
+    assert!(found.starts_with("rule 2 (a b):"), "{found}");
+    assert!(error("[[rule]]\ncommand='rm'", Origin::User).contains("unknown field `rule`"));
+}
+
+#[test]
+fn a_demand_that_nothing_enforces_does_not_load() {
+    for demand in [
+        "from = ['alice@example.org']",
+        "from = []",
+        "signed = true",
+        "assurance = 'signed-touch'",
+        "not_starter = true",
+        "not_amender = true",
+    ] {
+        let text = format!("[[rules]]\ncommand = 'rm'\nrequire = {{ approvers = 2, {demand} }}");
+        let field = demand.split(' ').next().unwrap();
+        let expected = format!("`require.{field}`: this release cannot enforce it");
+        let found = error(&text, Origin::User);
+        assert!(found.contains(&expected), "{found}");
+    }
+    // What asks for nothing beyond what every approval has is no demand.
+    rules("[[rules]]\ncommand = 'rm'\nrequire = { signed = false, assurance = 'same-user' }");
+}
+
+#[test]
+fn a_workspace_may_deny_and_ask_alone() {
+    let may = "[[rules]]\ncommand = 'rm'\neffect = 'deny'\n[[rules]]\ntool = 'mv'\neffect = 'ask'";
+    assert_eq!(
+        Rules::from_toml(may, Origin::Workspace)
+            .unwrap()
+            .as_slice()
+            .len(),
+        2
+    );
+    for effect in ["allow", "no-entry"] {
+        let text = format!("{may}\n[[rules]]\ncommand = 'ls'\neffect = '{effect}'");
+        let found = error(&text, Origin::Workspace);
+        assert!(found.starts_with("rule 3 (ls):"), "{found}");
+    }
+}
+
+#[test]
+fn examples_are_tried_when_rules_load() {
+    for (examples, expected) in [
+        (
+            "match = ['kubectl get x']",
+            "`match`: \"kubectl get x\" is not matched",
+        ),
+        (
+            "match = ['sh -c x']",
+            "`match`: \"sh -c x\" asks only because",
+        ),
+        (
+            "not_match = ['sudo kubectl delete x']",
+            "`not_match`: \"sudo kubectl delete x\" is matched",
+        ),
+        (
+            "not_match = ['$X delete']",
+            "`not_match`: \"$X delete\" asks",
+        ),
+    ] {
+        let text = format!("[[rules]]\ncommand = 'kubectl delete'\neffect = 'deny'\n{examples}");
+        let found = error(&text, Origin::User);
+        assert!(found.contains(expected), "{found}");
+    }
+    for (examples, loads) in [
+        ("match = ['git status -s']", true),
+        ("match = ['/usr/bin/git status']", false),
+        (
+            "not_match = ['sudo git status', 'git statusx', 'git status; ls']",
+            true,
+        ),
+        ("not_match = ['git  status']", false),
+    ] {
+        let text = format!("[[rules]]\ncommand = 'git status'\neffect = 'allow'\n{examples}");
+        assert_eq!(
+            Rules::from_toml(&text, Origin::User).is_ok(),
+            loads,
+            "{examples}"
+        );
+    }
+}
+
+#[test]
+fn a_record_is_read_without_its_examples_and_with_shipped_effects() {
+    let text =
+        r#"[{"command":"rm","effect":"deny","match":["ls"]},{"command":"ls","effect":"no-entry"}]"#;
+    assert_eq!(Rules::parse_json(text).unwrap().as_slice().len(), 2);
+    for wrong in [
+        "",
+        "null",
+        "[1]",
+        "[{\"command\":\"rm\"}]",
+        "[{\"command\":\"rm\",\"effect\":\"deny\",\"effect\":\"ask\"}]",
+        "[{\"command\":\"rm\",\"effect\":\"deny\",\"later\":1}]",
+        "{\"rules\":[],\"later\":1}",
+        "[] []",
+    ] {
+        assert!(Rules::parse_json(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn what_never_speaks_is_warned_about() {
+    for (text, expected) in [
+        (KUBECTL, vec![]),
+        (
+            "[[rules]]\ncommand='rm'\neffect='ask'\n[[rules]]\ncommand='rm'\neffect='ask'",
+            vec!["rule:rm:2 says what rule:rm says"],
+        ),
+        (
+            "[[rules]]\ntool='execute_command'\neffect='deny'\n[[rules]]\ntool='execute_command'\ncommand='git push'\neffect='ask'",
+            vec!["rule:git-push never speaks: rule:execute_command denies all that it matches"],
+        ),
+        (
+            "[[rules]]\ncommand='git push'\neffect='ask'\n[[rules]]\ncommand='git'\neffect='allow'",
+            vec![],
+        ),
+        (
+            "[[rules]]\npath='a/**'\neffect='ask'\n[[rules]]\ntool='rm'\npath='a/b'\neffect='allow'",
+            vec!["rule:a-b never speaks: rule:a-all asks for all that it matches"],
+        ),
+        (
+            "[[rules]]\ncommand='python3'\neffect='allow'\n[[rules]]\ncommand='sudo apt'\neffect='allow'",
+            vec![
+                "rule:python3 allows whatever python3 is told to run",
+                "rule:sudo-apt allows whatever sudo is told to run",
+            ],
+        ),
+    ] {
+        let warnings = rules(text).warnings();
+        let found: Vec<_> = warnings
+            .iter()
+            .map(|w| format!("{} {}", w.rule, w.what))
+            .collect();
+        assert_eq!(found, expected, "{text}");
+    }
+}
