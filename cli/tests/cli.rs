@@ -14,6 +14,9 @@ mod agents;
 mod amendments;
 mod attended;
 mod audit;
+mod commands;
+#[cfg(feature = "system-tests")]
+mod contain;
 mod damage;
 mod docs;
 mod doctor;

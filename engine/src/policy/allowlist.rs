@@ -3,7 +3,7 @@
 //! An entry says which program may run and with which first word; what it does not say is what the
 //! rest of the words make of it. Programs that run whatever they are given need a person to insist.
 
-use crate::shell::{Reading, Word, explain, key, read};
+use crate::shell::{explain, key};
 
 /// Why a text is no entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -167,42 +167,6 @@ pub fn caution(key: &str) -> Option<Caution> {
     Some(*caution)
 }
 
-/// Flags and words that make a command destroy what it would otherwise keep.
-const DESTROYS: [&str; 13] = [
-    "--delete",
-    "--delete-excluded",
-    "--force",
-    "--hard",
-    "--mirror",
-    "--overwrite",
-    "--prune",
-    "--purge",
-    "-D",
-    "-R",
-    "-d",
-    "-f",
-    "-rf",
-];
-
-/// Whether a command is a variant of its key that may destroy what nothing brings back. Only what
-/// is offered to people depends on it.
-pub fn may_destroy(command: &str) -> bool {
-    let Reading::Plain(plain) = read(command) else {
-        return true;
-    };
-    let destroys = |word: &Word| {
-        let flag = word.text.split('=').next().unwrap_or_default();
-        DESTROYS.contains(&flag)
-            || flag.starts_with("--force-")
-            || word.text.starts_with([':', '+'])
-            || word.expands
-    };
-    let removes = [
-        "rm", "rmdir", "shred", "dd", "truncate", "unlink", "mkfs", "wipefs",
-    ];
-    removes.contains(&base_name(plain.program())) || plain.words().iter().any(destroys)
-}
-
 fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
@@ -259,34 +223,6 @@ mod tests {
                 matches!(&refused, Err(NotAnEntry::NoKey { why, .. }) if !why.is_empty()),
                 "{given}: {refused:?}"
             );
-        }
-    }
-
-    #[test]
-    fn variants_that_destroy_are_told_apart() {
-        for destroys in [
-            "git push --force",
-            "git push -f",
-            "git push --force-with-lease=main",
-            "git push --delete origin x",
-            "git push origin :x",
-            "git push origin +x",
-            "git reset --hard",
-            "git branch -D x",
-            "rm notes.txt",
-            "/bin/rm x",
-            "ls $X",
-            "a; b",
-        ] {
-            assert!(may_destroy(destroys), "{destroys}");
-        }
-        for keeps in [
-            "git push",
-            "git push origin main",
-            "ls -la",
-            "git status --short",
-        ] {
-            assert!(!may_destroy(keeps), "{keeps}");
         }
     }
 

@@ -3,9 +3,10 @@
 use clap::Args;
 use placet_engine::policy::CommandEntry;
 use placet_engine::policy::allowlist::{self, NotAnEntry};
+use placet_engine::tool::command::Found;
 use placet_ledger::program::ProgramClass;
 
-use super::program::{self, Found};
+use super::program;
 use crate::args;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
@@ -58,12 +59,8 @@ pub(crate) fn run(args: &AddArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
     let word = key.split(' ').next().unwrap_or_default();
     let found = program::find(word, wiring.printer.io())?;
     beware(args, &key, &found, wiring)?;
-    let entry = CommandEntry {
-        digest: found.entry_digest(),
-        key,
-        network: args.network.iter().copied().collect(),
-        path: found.path,
-    };
+    let network = args.network.iter().copied().collect();
+    let entry = CommandEntry::new(key, (found.path, found.class, found.digest), network);
     let open = wiring.open_or_create(false)?;
     let caller = wiring.caller()?;
     let expires_at = args.expires.map(|ms| open.ledger.now().plus_ms(ms));

@@ -1,6 +1,7 @@
 //! What a card offers to clear beside its call: its tool in this run, or an entry for commands of
 //! its key in every run.
 
+use placet_engine::policy::rules::shipped;
 use placet_engine::policy::{CommandEntry, allowlist};
 use placet_engine::steering::asks_always;
 use placet_ledger::id::Name;
@@ -44,18 +45,12 @@ pub(super) fn entry(card: &Card) -> Result<CommandEntry, &'static str> {
     if allowlist::caution(&key).is_some() {
         return Err("such a program runs whatever it is given: placet grants add --force");
     }
-    if card.command().is_none_or(allowlist::may_destroy) {
-        return Err("it may destroy what nothing brings back");
+    let destroys = |command: &str| shipped().destructive(command).is_some();
+    if card.command().is_none_or(destroys) {
+        return Err("such a variant destroys, and no grant covers it");
     }
-    Ok(CommandEntry {
-        digest: match program.class {
-            ProgramClass::System => None,
-            ProgramClass::User | ProgramClass::Workspace => Some(program.digest),
-        },
-        key,
-        network: card.network.clone(),
-        path: program.path.clone(),
-    })
+    let program = (program.path.clone(), program.class, program.digest);
+    Ok(CommandEntry::new(key, program, card.network.clone()))
 }
 
 #[cfg(test)]
