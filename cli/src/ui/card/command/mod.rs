@@ -2,6 +2,7 @@
 //! which entry of the per-command list would have covered it.
 
 use placet_engine::policy::allowlist;
+use placet_engine::policy::rules::shipped;
 use placet_engine::shell;
 use placet_ledger::containment::{Containment, Part};
 use placet_ledger::event::RiskSource;
@@ -48,10 +49,22 @@ pub(super) fn before(card: &Card) -> Vec<(&'static str, String)> {
 /// What is told of it last: which entry would cover it.
 pub(super) fn after(card: &Card) -> Option<(&'static str, String)> {
     let value = match key(card)? {
-        Ok(key) => text::quoted(&key, Letters::Marked),
+        Ok(key) => keyed(card.command()?, &key),
         Err(why) => format!("none: {}", text::inline(&why)),
     };
     (card.kind == CardKind::Approval).then_some(("allowlist key", value))
+}
+
+/// A key, and what a grant of it would not cover, or let by.
+fn keyed(command: &str, key: &str) -> String {
+    let shown = text::quoted(key, Letters::Marked);
+    if shipped().destructive(command).is_some() {
+        return format!("{shown}, but no grant covers a variant that destroys");
+    }
+    match allowlist::caution(key) {
+        Some(caution) => format!("{shown}; to grant it needs --force: it {}", caution.why()),
+        None => shown,
+    }
 }
 
 fn program(program: &CardProgram) -> String {

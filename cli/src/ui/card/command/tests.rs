@@ -177,6 +177,22 @@ fn a_command_without_a_key_says_why() {
         assert!(value.starts_with("none: "), "{command:?}: {value}");
         assert!(value.len() > "none: ".len(), "{command:?}");
     }
+    for (command, value) in [
+        ("git push origin main", "\"git push\""),
+        (
+            "git push --force",
+            "\"git push\", but no grant covers a variant that destroys",
+        ),
+        (
+            "sudo apt install x",
+            "\"sudo apt\"; to grant it needs --force: it acts as another user",
+        ),
+    ] {
+        assert_eq!(
+            fact(&of(command, &[]), "allowlist key").as_deref(),
+            Some(value)
+        );
+    }
     let other = Card {
         tool: "write_file".parse().unwrap(),
         ..of("git push", &[])
