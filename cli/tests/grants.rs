@@ -220,7 +220,7 @@ fn a_revoked_entry_clears_nothing_that_was_not_started() {
     assert_eq!(world.call(&["runs", "approve", world.run()]).code, 2);
     assert!(!world.path("ws/new.txt").exists());
     let card = json(&world, &["inbox"])["pending"][0].clone();
-    assert_eq!(card["key"], "touch", "{card}");
+    assert_eq!(card["key"], "touch new.txt", "{card}");
     assert_eq!(card["network"], serde_json::json!([]));
     assert!(card["program"]["path"].is_string(), "{card}");
     assert_eq!(world.call(&["runs", "approve", world.run()]).code, 0);
@@ -235,10 +235,10 @@ fn a_person_grants_the_key_of_a_command_beside_approving_it() {
     assert_eq!(output.code, 0, "{}", output.stderr);
     let screen = &log.frames[1];
     assert!(
-        screen.contains("t always this command (\"touch\")"),
+        screen.contains("t always this command (\"touch new.txt\")"),
         "{screen}"
     );
-    let said = "\"touch\" runs unasked in every run from now on";
+    let said = "\"touch new.txt\" runs unasked in every run from now on";
     assert!(output.stderr.contains(said), "{}", output.stderr);
     assert!(
         output.stderr.contains("grants revoke g"),

@@ -53,8 +53,8 @@ pub(crate) async fn grant(
         expires_at,
     };
     let envelope = open.ledger.authorise(caller, command, texts).await?;
-    match envelope.event() {
-        Event::GrantAdded(added) => Ok((added.clone(), envelope.at())),
-        _ => Err(Rejection::OutOfTurn("the grant was not recorded").into()),
-    }
+    let Event::GrantAdded(added) = envelope.event() else {
+        return Err(Rejection::OutOfTurn("the grant was not recorded").into());
+    };
+    Ok((added.clone(), envelope.at()))
 }

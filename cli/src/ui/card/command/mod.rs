@@ -9,9 +9,7 @@ use placet_ledger::event::RiskSource;
 use placet_ledger::program::ProgramClass;
 use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::view::{Card, CardJudged, CardKind, CardProgram};
-use serde_json::Value;
 
-use super::argument;
 use super::{Look, Part as CardPart, block};
 use crate::ui::text::{self, Letters};
 
@@ -140,8 +138,7 @@ fn ours(judged: &CardJudged) -> Option<&str> {
     }
 }
 
-/// The parts of a card that tell of a command: others' words on its risk, and its own words one by
-/// one where the text does not tell them apart.
+/// What others said on the risk of a call.
 pub(super) fn parts(card: &Card, look: &Look, most: usize) -> Vec<CardPart> {
     let mut parts = Vec::new();
     if let Some(judged) = &card.judged
@@ -151,16 +148,6 @@ pub(super) fn parts(card: &Card, look: &Look, most: usize) -> Vec<CardPart> {
             "judged so, as",
             block(reason, Letters::Kept, look, most),
         ));
-    }
-    let Some(program) = card.program.as_ref().filter(|program| !program.shell) else {
-        return parts;
-    };
-    if card.command() != Some(program.argv.join(" ").as_str()) {
-        let words = program.argv.iter().enumerate();
-        let rows = words.flat_map(|(index, word)| {
-            argument(&index.to_string(), &Value::String(word.clone()), look, most)
-        });
-        parts.push(CardPart::of("its words", rows.collect()));
     }
     parts
 }
