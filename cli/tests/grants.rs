@@ -248,7 +248,7 @@ fn a_person_grants_the_key_of_a_command_beside_approving_it() {
     let grants = json(&world, &["grants", "list"])["grants"].clone();
     assert_eq!(
         (&grants[0]["key"], &grants[0]["uses"]),
-        (&"touch".into(), &0.into())
+        (&"touch new.txt".into(), &0.into())
     );
     // The call itself was approved by the person, and no tool was.
     let log = json(&world, &["audit", "log", "--approver", "uid:1000"]);

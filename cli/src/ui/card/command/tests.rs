@@ -207,7 +207,7 @@ fn the_words_of_a_command_stand_one_by_one_behind_the_margin() {
         ..of("git 'a\nb\u{202e}'", &["git", "a\nb\u{202e}"])
     };
     let shown = card(&words, "b3e41f", &look(false));
-    let part = "  its words\n    | \"git\"\n    | \"a\n    | b\\u{202e}\"\n";
+    let part = "  words\n    | \"git\"\n    | \"a\n    | b\\u{202e}\"\n";
     assert!(shown.contains(part), "{shown}");
 }
 
