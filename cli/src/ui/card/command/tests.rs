@@ -1,7 +1,5 @@
 //! What a card tells of a command, whatever the command holds.
 
-use std::collections::BTreeSet;
-
 use placet_ledger::digest::Digest;
 use serde_json::json;
 
@@ -68,7 +66,11 @@ fn whose_program_it_is_and_how_it_is_shut_in_is_told_in_words() {
         card.program.as_mut().map(change);
         card
     };
-    let ports = |ports: &[u16]| ports.iter().copied().collect::<BTreeSet<_>>();
+    let partial = || Card {
+        containment: Containment::Partial,
+        missing: [Part::Network, Part::Landlock].into(),
+        ..git()
+    };
     for (card, name, value) in [
         (
             program(|git| git.class = ProgramClass::User),
@@ -99,27 +101,19 @@ fn whose_program_it_is_and_how_it_is_shut_in_is_told_in_words() {
         ),
         (
             Card {
-                network: ports(&[8000, 443]),
+                network: [8000, 443].into(),
                 ..git()
             },
             "network",
             "TCP 443, 8000",
         ),
         (
-            Card {
-                containment: Containment::Partial,
-                missing: [Part::Network, Part::Landlock].into(),
-                ..git()
-            },
+            partial(),
             "network",
             "open: this machine cannot shut it off",
         ),
         (
-            Card {
-                containment: Containment::Partial,
-                missing: [Part::Network, Part::Landlock].into(),
-                ..git()
-            },
+            partial(),
             "containment",
             "partial: without network, landlock",
         ),
