@@ -12,8 +12,8 @@ use crate::support::World;
 
 /// What happened at a terminal.
 #[derive(Default)]
-struct Log {
-    frames: Vec<String>,
+pub(crate) struct Log {
+    pub(crate) frames: Vec<String>,
     paged: Vec<String>,
     edited: Vec<String>,
     entered: usize,
@@ -70,7 +70,7 @@ impl Terminal for Scripted {
 }
 
 /// Keys by their characters; `>` is Enter.
-fn keys(text: &str) -> VecDeque<io::Result<Happening>> {
+pub(crate) fn keys(text: &str) -> VecDeque<io::Result<Happening>> {
     let key = |c| match c {
         '>' => Key::Enter,
         c => Key::Char(c),
@@ -79,7 +79,7 @@ fn keys(text: &str) -> VecDeque<io::Result<Happening>> {
 }
 
 /// A person who does this, and what comes of a call at their terminal.
-fn at(
+pub(crate) fn at(
     world: &World,
     happenings: VecDeque<io::Result<Happening>>,
     edits: Vec<io::Result<String>>,

@@ -22,6 +22,7 @@ mod docs;
 mod doctor;
 mod doubts;
 mod errors;
+mod grants;
 mod live_policy;
 mod policy;
 mod questions;

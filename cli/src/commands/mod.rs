@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod docs;
 pub(crate) mod doctor;
+pub(crate) mod grants;
 pub(crate) mod inbox;
 mod judging;
 pub(crate) mod man;
@@ -60,6 +61,9 @@ pub(crate) enum Verb {
     /// Ask why calls run, ask a person, or are turned down
     #[command(subcommand)]
     Policy(policy::PolicyVerb),
+    /// Let commands run unasked in every run, and take that back
+    #[command(subcommand)]
+    Grants(grants::GrantsVerb),
     /// Look at the tools that agents have
     #[command(subcommand)]
     Tools(tools::ToolsVerb),
@@ -82,6 +86,7 @@ pub(crate) fn dispatch(
         Verb::Inbox(args) => inbox::run(&args, &mut Wiring::new(global, printer)?),
         Verb::Audit(verb) => audit::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Policy(verb) => policy::dispatch(verb, &mut Wiring::new(global, printer)?),
+        Verb::Grants(verb) => grants::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Tools(verb) => tools::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Runs(verb) => runs::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Shell(verb) => shell::dispatch(&verb, &mut printer),

@@ -1,11 +1,17 @@
 //! The card of a pending call.
 
-use placet_ledger::containment::Containment;
+use std::collections::BTreeSet;
+
+use placet_engine::policy::allowlist;
+use placet_engine::shell;
+use placet_ledger::containment::{Containment, Part};
 use placet_ledger::digest::Digest;
+use placet_ledger::event::RiskSource;
 use placet_ledger::id::{CallId, Name, RunId};
+use placet_ledger::program::ProgramClass;
 use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::time::Timestamp;
-use placet_ledger::view::{Card, CardKind};
+use placet_ledger::view::{Card, CardJudged, CardKind, CardProgram};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -49,6 +55,22 @@ pub(crate) struct CardOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     supersedes: Option<CallId>,
     containment: Containment,
+    /// What is missing of the containment profile.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    missing: BTreeSet<Part>,
+    /// TCP ports that a command would have; empty where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<BTreeSet<u16>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<ProgramOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judged: Option<JudgedOut>,
+    /// The allowlist key of a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    /// Why it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     depends_on: Option<CallId>,
     /// An earlier call with the same arguments, which a person changed.
@@ -58,6 +80,54 @@ pub(crate) struct CardOut {
     denied_before: Vec<DeniedOut>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<String>,
+}
+
+/// The program of a command.
+#[derive(Debug, Serialize)]
+struct ProgramOut {
+    argv: Vec<String>,
+    class: ProgramClass,
+    digest: Digest,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outside: Vec<String>,
+    path: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    repository: Vec<String>,
+    shell: bool,
+}
+
+impl From<CardProgram> for ProgramOut {
+    fn from(program: CardProgram) -> Self {
+        Self {
+            argv: program.argv,
+            class: program.class,
+            digest: program.digest,
+            outside: program.outside,
+            path: program.path,
+            repository: program.repository,
+            shell: program.shell,
+        }
+    }
+}
+
+/// What judged a call.
+#[derive(Debug, Serialize)]
+struct JudgedOut {
+    source: RiskSource,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl From<CardJudged> for JudgedOut {
+    fn from(judged: CardJudged) -> Self {
+        Self {
+            source: judged.source,
+            model: judged.model,
+            reason: judged.reason,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -76,6 +146,9 @@ struct DeniedOut {
 impl CardOut {
     /// The shape of a card at a time.
     pub(crate) fn of(card: Card, now: Timestamp) -> Self {
+        let command = card.command();
+        let key = command.and_then(shell::key);
+        let no_key = command.filter(|_| key.is_none()).map(allowlist::no_key);
         let denied = card.denied_before.into_iter().map(|denied| DeniedOut {
             call: denied.call,
             note: denied.note,
@@ -109,6 +182,12 @@ impl CardOut {
             path: [card.run],
             supersedes: card.supersedes,
             containment: card.containment,
+            missing: card.missing,
+            network: card.program.is_some().then_some(card.network),
+            program: card.program.map(ProgramOut::from),
+            judged: card.judged.map(JudgedOut::from),
+            key,
+            no_key,
             depends_on: card.depends_on,
             amended_before: card.amended_before,
             denied_before: denied.collect(),

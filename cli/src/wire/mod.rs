@@ -3,6 +3,7 @@
 pub(crate) mod approval;
 pub(crate) mod doctor;
 pub(crate) mod done;
+pub(crate) mod grants;
 pub(crate) mod log;
 pub(crate) mod policy;
 pub(crate) mod run;

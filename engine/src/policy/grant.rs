@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use placet_ledger::digest::Digest;
 use placet_ledger::judge::CommandInput;
+use placet_ledger::program::ProgramClass;
 use serde::{Deserialize, Serialize};
 
 use crate::shell::{covers, key};
@@ -25,6 +26,25 @@ pub struct CommandEntry {
 }
 
 impl CommandEntry {
+    /// An entry for a program with this path, in whose hands it is and with this hash: what only
+    /// the system changes is named by its path alone.
+    pub fn new(
+        key: String,
+        (path, class, digest): (String, ProgramClass, Digest),
+        network: BTreeSet<u16>,
+    ) -> Self {
+        let digest = match class {
+            ProgramClass::System => None,
+            ProgramClass::User | ProgramClass::Workspace => Some(digest),
+        };
+        Self {
+            digest,
+            key,
+            network,
+            path,
+        }
+    }
+
     /// What a record keeps of an entry.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()

@@ -1,5 +1,6 @@
 //! May this call run unasked? Pure judgement over recorded values.
 
+pub mod allowlist;
 mod command;
 mod gate;
 mod grant;

@@ -14,6 +14,7 @@ use crate::digest::Digest;
 use crate::event::RiskSource;
 use crate::gate_input::{denied_before, gate_needs, places, target};
 use crate::id::{CallId, Name, RunId};
+use crate::policy::EXECUTE_COMMAND;
 use crate::program::{Program, ProgramClass};
 use crate::risk::DeclaredRisk;
 use crate::run::{Call, Phase, Proposed, RunState};
@@ -134,6 +135,8 @@ pub struct Card {
 /// The program that a command would run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CardProgram {
+    /// What is started with which words, its own name first.
+    pub argv: Vec<String>,
     /// Its absolute path; the shell's where the command is not one plain command.
     pub path: String,
     /// Hash of its file.
@@ -142,6 +145,12 @@ pub struct CardProgram {
     pub class: ProgramClass,
     /// Whether the shell reads the words.
     pub shell: bool,
+    /// Words of the command that name places neither in the workspace nor in the system.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+    /// What the configuration of a repository can make it run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repository: Vec<String>,
 }
 
 /// What judged a call.
@@ -213,6 +222,13 @@ impl Card {
             denied_before: reader.denied_before(state, call, path),
             unreadable: reader.unreadable,
         })
+    }
+
+    /// The command that it is about, where it is about one.
+    pub fn command(&self) -> Option<&str> {
+        let arguments = self.arguments.as_ref()?;
+        let is_command = self.tool.as_str() == EXECUTE_COMMAND;
+        arguments.get("command")?.as_str().filter(|_| is_command)
     }
 
     /// The contents that the card of `call` reads.
@@ -352,10 +368,13 @@ impl Reader<'_> {
             return None;
         };
         Some(CardProgram {
+            argv: program.argv,
             path: program.path,
             digest: program.digest,
             class,
             shell: program.shell,
+            outside: program.outside,
+            repository: program.repository,
         })
     }
 

@@ -4,18 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use placet_engine::engine::EngineError;
-use placet_engine::steering::asks_always;
 use placet_ledger::approval::Channel;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::SegmentReason;
-use placet_ledger::id::{CallId, Name, RunId};
-use placet_ledger::policy::EXECUTE_COMMAND;
+use placet_ledger::id::{CallId, RunId};
 use placet_ledger::store::pages::run_list;
 use placet_ledger::view::{self, Card, CardKind};
 
 use super::send::{Answers, answers};
 use super::talk::{self, Amendment, End};
-use super::{Drive, watch};
+use super::{Drive, offer, watch};
 use crate::error::CommandError;
 use crate::reading;
 use crate::ui::card::{self, screen::Beside};
@@ -141,12 +139,9 @@ fn amend(
 
 fn asked(card: &Card) -> Asked {
     let asks = match card.kind {
-        CardKind::Approval => {
-            let rule = card.rule.as_ref().map(Name::as_str);
-            let by_key = card.tool.as_str() == EXECUTE_COMMAND;
-            let always = !by_key && rule.is_some_and(|rule| asks_always(rule).is_none());
-            Asks::Approval { always }
-        }
+        CardKind::Approval => Asks::Approval {
+            always: offer::always(card),
+        },
         CardKind::Question => Asks::Question,
         CardKind::InDoubt => Asks::InDoubt,
     };

@@ -5,6 +5,7 @@
 
 mod ask;
 mod inbox;
+mod offer;
 mod send;
 mod talk;
 mod watch;

@@ -3,23 +3,29 @@
 use std::collections::BTreeMap;
 
 use placet_engine::engine::EngineError;
+use placet_engine::policy::CommandEntry;
 use placet_ledger::answers::AnswerSet;
 use placet_ledger::approval::{Answer, CallAnswer, Channel};
 use placet_ledger::digest::Digest;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::Settlement;
-use placet_ledger::id::{AnswerId, CallId, RunId};
+use placet_ledger::id::{AnswerId, CallId, GrantId, RunId};
 use placet_ledger::run::{Caller, Rejection};
 
+use super::offer;
+use crate::commands::grants;
 use crate::error::CommandError;
 use crate::ui::dialog::frame::Shown;
-use crate::ui::dialog::{Verdict, Walk};
+use crate::ui::dialog::{Always, Verdict, Walk};
+use crate::ui::text::{self, Letters};
 use crate::wiring::{Open, Wiring};
 
 /// What a person decided about one run.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     approvals: Vec<CallAnswer>,
+    /// What is to run unasked in every run.
+    entries: Vec<CommandEntry>,
     replies: Vec<((CallId, Digest), String)>,
     settled: Vec<((CallId, Digest), Settlement, String)>,
 }
@@ -57,7 +63,16 @@ pub(super) fn answers(
         };
         match verdict.clone() {
             Verdict::Approve => of_run.approvals.push(approval(Answer::Approve, None)),
-            Verdict::Always => of_run.approvals.push(approval(Answer::ApproveAlways, None)),
+            Verdict::Always => match offer::always(card) {
+                Always::Tool => of_run.approvals.push(approval(Answer::ApproveAlways, None)),
+                Always::Command => {
+                    of_run.approvals.push(approval(Answer::Approve, None));
+                    let entry = offer::entry(card).ok();
+                    let new = entry.filter(|entry| !of_run.entries.contains(entry));
+                    of_run.entries.extend(new);
+                }
+                Always::Nothing(_) => of_run.approvals.push(approval(Answer::Approve, None)),
+            },
             Verdict::Deny(note) => of_run.approvals.push(approval(Answer::Deny, note)),
             Verdict::Reply(text) => of_run.replies.push(((call, request), text)),
             Verdict::Settle { done, note } => {
@@ -79,19 +94,49 @@ pub(super) fn send(
     wiring: &mut Wiring<'_>,
     open: &Open,
     run: RunId,
-    answers: Answers,
+    mut answers: Answers,
 ) -> Result<Sent, CommandError> {
     let caller = wiring.caller_by(Channel::Terminal)?;
+    let entries = std::mem::take(&mut answers.entries);
+    let granted = grant(wiring, open, &caller, entries)?;
     match wiring.block_on(record(open, run, &caller, answers)) {
         Ok(()) => Ok(Sent::Recorded),
         Err(EngineError::Ledger(error @ (LedgerError::Conflict | LedgerError::Rejected(_)))) => {
             let error = CommandError::from(error).message();
             let what = format!("your answers were not recorded: {error}");
             wiring.printer.warn(&what);
+            for grant in granted {
+                let revoke = format!("{} grants revoke {grant}", wiring.program());
+                wiring
+                    .printer
+                    .warn(&format!("  {grant} stays: {revoke} takes it back"));
+            }
             Ok(Sent::Refused)
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Grants what is to run unasked in every run, before the answers, so that nothing is answered
+/// "always" that is asked again.
+fn grant(
+    wiring: &mut Wiring<'_>,
+    open: &Open,
+    caller: &Caller,
+    entries: Vec<CommandEntry>,
+) -> Result<Vec<GrantId>, CommandError> {
+    let mut granted = Vec::new();
+    for entry in entries {
+        let (added, _) = wiring.block_on(grants::grant(open, caller, &entry, None))?;
+        let (id, program) = (added.grant, wiring.program());
+        let key = text::quoted(&entry.key, Letters::Marked);
+        let what = format!("{id}: {key} runs unasked in every run from now on");
+        wiring.printer.note(&what);
+        let back = format!("  hint: {program} grants revoke {id} takes that back");
+        wiring.printer.note(&back);
+        granted.push(id);
+    }
+    Ok(granted)
 }
 
 async fn record(
@@ -103,6 +148,7 @@ async fn record(
     open.ledger.expire(run).await?;
     let Answers {
         approvals,
+        entries: _,
         replies,
         settled,
     } = answers;

@@ -2,6 +2,7 @@
 //!
 //! All text on it is the recorded proposal's and passes `text`. A card never shortens anything.
 
+mod command;
 pub(crate) mod screen;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -11,7 +12,6 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use placet_engine::steering::asks_always;
-use placet_ledger::containment::Containment;
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, CardKind};
@@ -20,6 +20,7 @@ use serde_json::Value;
 use super::text::rows::{self, Paint, Row};
 use super::text::{self, Letters, Margin};
 use super::timeline::time;
+pub(crate) use command::key;
 
 /// Arguments that hold text for people or files; every other one may name something, so that
 /// letters that look like ASCII are marked in it.
@@ -165,6 +166,7 @@ fn parts(card: &Card, look: &Look, most: usize) -> Vec<Part> {
             rows: Vec::new(),
         },
     });
+    parts.extend(command::parts(card, look, most));
     let given = card.arguments_given.as_ref();
     parts.extend(given.map(|value| Part::of("arguments as given", arguments(value, look, most))));
     let message = card.message.as_ref();
@@ -238,7 +240,8 @@ fn facts(card: &Card, look: &Look) -> Vec<(&'static str, String)> {
     }
     facts.extend(warnings(card));
     if card.kind != CardKind::Question {
-        facts.push(("containment", containment(card.containment).to_owned()));
+        facts.extend(command::before(card));
+        facts.push(("containment", command::containment(card)));
     }
     let asks = card.kind != CardKind::InDoubt;
     if let Some(expires) = card.expires_at.filter(|_| asks) {
@@ -254,6 +257,7 @@ fn facts(card: &Card, look: &Look) -> Vec<(&'static str, String)> {
         let value = format!("{} of {} approvals", quorum.have, quorum.need);
         facts.push(("quorum", value));
     }
+    facts.extend(command::after(card));
     facts
 }
 
@@ -290,15 +294,6 @@ fn warnings(card: &Card) -> Vec<(&'static str, String)> {
         warnings.push(("unreadable", value));
     }
     warnings
-}
-
-const fn containment(containment: Containment) -> &'static str {
-    match containment {
-        Containment::InProcess => "in-process",
-        Containment::Full => "full",
-        Containment::Partial => "partial",
-        Containment::None => "none",
-    }
 }
 
 fn arguments(value: &Value, look: &Look, most: usize) -> Vec<Row> {

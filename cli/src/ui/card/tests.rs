@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use placet_ledger::containment::Containment;
 use placet_ledger::digest::Digest;
 use placet_ledger::view::{DeniedBefore, Quorum};
 use serde_json::json;

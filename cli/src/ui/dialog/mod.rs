@@ -36,13 +36,24 @@ pub(crate) fn named(key: char) -> String {
 pub(crate) enum Asks {
     /// Whether a call may run.
     Approval {
-        /// Whether its tool may be cleared for the rest of the run.
-        always: bool,
+        /// What can be cleared beside it.
+        always: Always,
     },
     /// What the agent wants to know.
     Question,
     /// Whether a call took effect.
     InDoubt,
+}
+
+/// What can run unasked from then on, beside the call itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Always {
+    /// Its tool, for the rest of the run.
+    Tool,
+    /// Commands of its key, in every run.
+    Command,
+    /// Nothing, and why.
+    Nothing(&'static str),
 }
 
 /// A card of the walk.
@@ -63,7 +74,7 @@ pub(crate) struct Asked {
 pub(crate) enum Verdict {
     /// The call may run.
     Approve,
-    /// The call may run, and so may its tool for the rest of the run.
+    /// The call may run, and so may what its card offers to clear.
     Always,
     /// The call may not run; with the person's words, if there are any.
     Deny(Option<String>),
@@ -211,7 +222,7 @@ impl Walk {
                 let mut keys = vec!['a', 'd'];
                 keys.extend(all_seen.then_some('A'));
                 keys.push('D');
-                keys.extend(always.then_some('t'));
+                keys.extend((!matches!(always, Always::Nothing(_))).then_some('t'));
                 keys.push('e');
                 keys
             }
@@ -232,6 +243,16 @@ impl Walk {
         match self.at {
             At::Card(card) if !self.is_seen(card) => vec!['p', 's'],
             At::Card(_) | At::Writing { .. } | At::Help(_) | At::Summary => self.keys(),
+        }
+    }
+
+    /// Why nothing can be cleared beside this call.
+    fn offers_nothing(&self, card: usize) -> Option<&'static str> {
+        match self.asks(card)? {
+            Asks::Approval {
+                always: Always::Nothing(why),
+            } => Some(why),
+            Asks::Approval { .. } | Asks::Question | Asks::InDoubt => None,
         }
     }
 
@@ -265,8 +286,9 @@ impl Walk {
                 self.tell("A comes after every card was on the screen");
                 return Move::Show;
             }
-            Key::Char('t') if matches!(self.asks(card), Some(Asks::Approval { .. })) => {
-                self.tell("t does nothing here: such a call asks each time");
+            Key::Char('t') if self.offers_nothing(card).is_some() => {
+                let why = self.offers_nothing(card).unwrap_or_default();
+                self.tell(format!("t does nothing here: {why}"));
                 return Move::Show;
             }
             Key::Paste(_) => {

@@ -26,7 +26,9 @@ fn asked(run: char, call: &str, asks: Asks) -> Asked {
     }
 }
 
-const APPROVAL: Asks = Asks::Approval { always: true };
+const APPROVAL: Asks = Asks::Approval {
+    always: Always::Tool,
+};
 
 /// A walk over approvals of one run.
 fn approvals(calls: &[&str]) -> Walk {
@@ -283,7 +285,9 @@ fn a_card_can_be_decided_anew() {
 
 #[test]
 fn a_tool_is_cleared_only_where_that_is_offered() {
-    let offered = Asks::Approval { always: false };
+    let offered = Asks::Approval {
+        always: Always::Nothing("this rule asks always"),
+    };
     let mut walk = Walk::new(vec![asked('b', "c1", offered)], &Kept::default()).unwrap();
     press(&mut walk, "t");
     assert_eq!(

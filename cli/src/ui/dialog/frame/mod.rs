@@ -8,7 +8,7 @@ mod tests;
 
 use placet_ledger::view::Card;
 
-use super::{Asks, At, NEXT, Verdict, Walk, Warning, Writing, named};
+use super::{Always, Asks, At, NEXT, Verdict, Walk, Warning, Writing, named};
 use crate::terminal::Size;
 use crate::ui::card::Look;
 use crate::ui::card::screen::{self, Beside, Cut, Fitted, wrapped};
@@ -23,6 +23,9 @@ const SIZE_MIN: Size = Size {
 
 /// Rows of a line that is being written; its end is what is shown.
 const LINE_ROWS: usize = 3;
+
+/// Columns of a key beside what it is offered for; a longer one stands on the card alone.
+const KEY_COLUMNS: usize = 28;
 
 /// Columns of a note on the summary.
 const NOTE_COLUMNS: usize = 40;
@@ -164,7 +167,7 @@ fn told(walk: &Walk, cut: Cut) -> Option<String> {
         (Some(say), _) => Some(text::sentence(say).replace('\n', " ")),
         (None, At::Card(card)) => walk
             .verdict(*card)
-            .map(|verdict| format!("your answer so far: {}", word(verdict))),
+            .map(|verdict| format!("your answer so far: {}", word(verdict, always(walk, *card)))),
         (None, At::Writing { .. } | At::Help(_) | At::Summary) => None,
     }
 }
@@ -196,8 +199,8 @@ fn below_rule(walk: &Walk, shown: &[Shown], look: &Look) -> Vec<String> {
     let mut rows = Vec::new();
     match walk.at() {
         At::Card(index) => {
-            let tool = shown.get(*index).map(|shown| shown.card.tool.as_str());
-            rows.extend(key_rows(walk, tool.unwrap_or("it"), look));
+            let card = shown.get(*index).map(|shown| &shown.card);
+            rows.extend(key_rows(walk, card, look));
         }
         At::Writing { what, line, .. } => {
             rows.extend(wrapped(asks_for(*what), room));
@@ -241,7 +244,7 @@ fn written(line: &str, look: &Look) -> Vec<String> {
     rows
 }
 
-fn key_rows(walk: &Walk, tool: &str, look: &Look) -> Vec<String> {
+fn key_rows(walk: &Walk, card: Option<&Card>, look: &Look) -> Vec<String> {
     let index = match walk.at() {
         At::Card(index) | At::Help(index) => Some(*index),
         At::Writing { .. } | At::Summary => None,
@@ -252,7 +255,7 @@ fn key_rows(walk: &Walk, tool: &str, look: &Look) -> Vec<String> {
     let labels: Vec<String> = walk
         .keys()
         .into_iter()
-        .filter_map(|key| Some(format!("{} {}", named(key), label(key, asks?, tool))))
+        .filter_map(|key| Some(format!("{} {}", named(key), label(key, asks?, card))))
         .collect();
     let room = look.width.saturating_sub(1);
     let mut rows: Vec<String> = Vec::new();
@@ -268,13 +271,13 @@ fn key_rows(walk: &Walk, tool: &str, look: &Look) -> Vec<String> {
     rows
 }
 
-fn label(key: char, asks: Asks, tool: &str) -> String {
+fn label(key: char, asks: Asks, card: Option<&Card>) -> String {
     let label = match (key, asks) {
         ('a', _) => "approve",
         ('d', _) => "deny",
         ('A', _) => "approve all",
         ('D', _) => "deny all",
-        ('t', _) => return format!("always {tool}"),
+        ('t', asks) => return format!("always {}", cleared(asks, card)),
         ('e', Asks::Question) => "answer in the editor",
         ('e', _) => "edit",
         ('v', _) => "view whole",
@@ -292,6 +295,41 @@ fn label(key: char, asks: Asks, tool: &str) -> String {
     label.to_owned()
 }
 
+/// What can be cleared beside a call.
+fn always(walk: &Walk, card: usize) -> Always {
+    match walk.asked().get(card).map(|asked| asked.asks) {
+        Some(Asks::Approval { always }) => always,
+        Some(Asks::Question | Asks::InDoubt) | None => Always::Nothing("it asks something else"),
+    }
+}
+
+/// What `t` clears, by its name.
+fn cleared(asks: Asks, card: Option<&Card>) -> String {
+    let tool = || card.map_or("it", |card| card.tool.as_str()).to_owned();
+    match asks {
+        Asks::Approval {
+            always: Always::Command,
+        } => {
+            let key = card
+                .and_then(card_key)
+                .filter(|key| key.len() <= KEY_COLUMNS);
+            let key = key.map(|key| format!(" ({key})")).unwrap_or_default();
+            format!("this command{key}")
+        }
+        Asks::Approval {
+            always: Always::Tool | Always::Nothing(_),
+        }
+        | Asks::Question
+        | Asks::InDoubt => tool(),
+    }
+}
+
+/// The allowlist key of a card's command. In quotes, so that it is no word of ours.
+fn card_key(card: &Card) -> Option<String> {
+    let key = crate::ui::card::key(card)?.ok()?;
+    Some(text::quoted(&key, Letters::Marked))
+}
+
 /// What each key does, in a sentence.
 fn help(index: usize, walk: &Walk, look: &Look) -> Vec<String> {
     let asks = walk.asked().get(index).map(|asked| asked.asks);
@@ -303,9 +341,15 @@ fn help(index: usize, walk: &Walk, look: &Look) -> Vec<String> {
                 "A  approve all that is not denied, once every card was on the screen",
                 "D  deny all, with one note",
             ];
-            if always {
-                lines.push("t  approve it, and this tool from the next turn of the run on");
-            }
+            lines.extend(match always {
+                Always::Tool => {
+                    Some("t  approve it, and this tool from the next turn of the run on")
+                }
+                Always::Command => Some(
+                    "t  approve it, and grant its allowlist key: unasked in every run from then on",
+                ),
+                Always::Nothing(_) => None,
+            });
             lines.push("e  edit the arguments in $EDITOR: recorded at once, judged anew");
             lines
         }
@@ -341,7 +385,9 @@ fn summary(walk: &Walk, shown: &[Shown], look: &Look) -> Vec<String> {
     let room = look.width.saturating_sub(1);
     let mut rows = vec![look.title("your answers")];
     for (index, Shown { card, beside }) in shown.iter().enumerate() {
-        let verdict = walk.verdict(index).map_or_else(String::new, word);
+        let verdict = walk.verdict(index);
+        let verdict = verdict.map(|verdict| word(verdict, always(walk, index)));
+        let verdict = verdict.unwrap_or_default();
         let (call, tool, run) = (card.call, &card.tool, &beside.prefix);
         let line = format!("{call} {tool} of {run}: {verdict}");
         // No row of a note begins where a row of ours does.
@@ -356,11 +402,14 @@ fn summary(walk: &Walk, shown: &[Shown], look: &Look) -> Vec<String> {
 }
 
 /// A verdict in a few words.
-fn word(verdict: &Verdict) -> String {
+fn word(verdict: &Verdict, always: Always) -> String {
     let short = |text: &str| text::excerpt(text, NOTE_COLUMNS);
     match verdict {
         Verdict::Approve => String::from("approve"),
-        Verdict::Always => String::from("approve, and always this tool"),
+        Verdict::Always => match always {
+            Always::Command => String::from("approve, and always commands of its key"),
+            Always::Tool | Always::Nothing(_) => String::from("approve, and always this tool"),
+        },
         Verdict::Deny(None) => String::from("deny"),
         Verdict::Deny(Some(note)) => format!("deny: {}", short(note)),
         Verdict::Reply(text) => format!("answer: {}", short(text)),

@@ -50,7 +50,9 @@ fn walk(shown: &[Shown]) -> Walk {
         call: shown.card.call,
         request: shown.card.request,
         asks: match shown.card.kind {
-            CardKind::Approval => Asks::Approval { always: true },
+            CardKind::Approval => Asks::Approval {
+                always: Always::Tool,
+            },
             CardKind::Question => Asks::Question,
             CardKind::InDoubt => Asks::InDoubt,
         },
@@ -259,5 +261,33 @@ fn a_warning_says_how_much_nobody_saw_and_what_to_press() {
         let cut = Cut { lines, bytes };
         let warning = Warning { key, cards, cut };
         assert_eq!(format!("{}: {}", unseen(warning), again(warning)), told);
+    }
+}
+
+#[test]
+fn a_command_offers_its_key_in_quotes_and_a_long_one_stands_on_the_card_alone() {
+    let asks = Asks::Approval {
+        always: Always::Command,
+    };
+    for (command, offered) in [
+        ("git push origin", "always this command (\"git push\")"),
+        ("x\u{430} d-deny", "always this command"),
+        (
+            "git push-with-a-very-long-word-behind",
+            "always this command",
+        ),
+    ] {
+        let card = Card {
+            tool: "execute_command".parse().unwrap(),
+            arguments: Some(json!({"command": command})),
+            ..sample()
+        };
+        let label = label('t', asks, Some(&card));
+        assert!(label.starts_with(offered), "{label}");
+        assert!(label.is_ascii(), "{label}");
+        assert!(
+            label.len() <= offered.len().max(20 + KEY_COLUMNS + 3),
+            "{label}"
+        );
     }
 }

@@ -1,0 +1,60 @@
+//! `placet grants`: what runs unasked in every run.
+
+mod add;
+mod list;
+mod program;
+mod revoke;
+
+use clap::Subcommand;
+use placet_engine::policy::CommandEntry;
+use placet_ledger::authority::AuthorityCommand;
+use placet_ledger::canonical;
+use placet_ledger::content::{Text, Texts};
+use placet_ledger::error::LedgerError;
+use placet_ledger::event::{Event, GrantAdded, GrantKind};
+use placet_ledger::run::{Caller, Rejection};
+use placet_ledger::time::Timestamp;
+
+use crate::error::CommandError;
+use crate::exit::ExitStatus;
+use crate::wiring::{Open, Wiring};
+
+/// What to do with grants.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GrantsVerb {
+    List(list::ListArgs),
+    Add(add::AddArgs),
+    Revoke(revoke::RevokeArgs),
+}
+
+/// Does it.
+pub(crate) fn dispatch(
+    verb: GrantsVerb,
+    wiring: &mut Wiring<'_>,
+) -> Result<ExitStatus, CommandError> {
+    match verb {
+        GrantsVerb::List(args) => list::run(&args, wiring),
+        GrantsVerb::Add(args) => add::run(&args, wiring),
+        GrantsVerb::Revoke(args) => revoke::run(args, wiring),
+    }
+}
+
+/// Records an entry of the per-command list, in an append of its own.
+pub(crate) async fn grant(
+    open: &Open,
+    caller: &Caller,
+    entry: &CommandEntry,
+    expires_at: Option<Timestamp>,
+) -> Result<(GrantAdded, Timestamp), LedgerError> {
+    let text = canonical::to_vec(entry).map_err(LedgerError::Encode)?;
+    let texts = Texts::from([(String::from("entry"), Text::json(text))]);
+    let command = AuthorityCommand::Grant {
+        kind: GrantKind::Command,
+        expires_at,
+    };
+    let envelope = open.ledger.authorise(caller, command, texts).await?;
+    let Event::GrantAdded(added) = envelope.event() else {
+        return Err(Rejection::OutOfTurn("the grant was not recorded").into());
+    };
+    Ok((added.clone(), envelope.at()))
+}
