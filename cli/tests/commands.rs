@@ -328,7 +328,7 @@ fn a_program_that_does_not_exist_is_told_with_one_that_does() {
 
 #[test]
 fn the_whole_list_for_commands_is_warned_of_and_clears_no_hazard() {
-    let mut world = world(&["touch a", "echo x > b"]);
+    let world = world(&["touch a", "echo x > b"]);
     let args = [
         "run",
         "--model",

@@ -122,8 +122,8 @@ impl Outfit for LocalOutfit {
         Ok(Judges { plugin, classifier })
     }
 
-    fn level(&self) -> Level {
-        self.machine.level(&BTreeSet::new())
+    fn level(&self, ports: &BTreeSet<u16>) -> Level {
+        self.machine.level(ports)
     }
 
     fn model(&self, name: &Name, config: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError> {

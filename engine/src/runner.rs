@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use placet_ledger::containment::{Containment, Level};
+use placet_ledger::content::Contents;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Outcome, SegmentEnd};
 use placet_ledger::id::{CallId, DriverId, RunId, Version};
@@ -132,7 +134,7 @@ impl Runner {
             }
             Step::Gate(call) => self.record(Act::bare(Command::Gate { call })).await?,
             Step::Execute(call) => {
-                let (active_ms, level) = (self.handler.active_ms(), self.handler.level());
+                let (active_ms, level) = (self.handler.active_ms(), self.level(call).await?);
                 match self
                     .ledger
                     .begin_execution(self.run, call, active_ms, level)
@@ -162,6 +164,17 @@ impl Runner {
             }
         }
         Ok(Progress::Went)
+    }
+
+    /// How far what a call starts can be shut in; of what starts nothing, nobody has to find out.
+    async fn level(&self, call: CallId) -> Result<Level, RunnerError> {
+        let starts = |state: &RunState, _: &Contents| {
+            let proposed = state.call(call)?.proposed()?;
+            let starts = proposed.level.containment() != Containment::InProcess;
+            starts.then(|| proposed.network.clone())
+        };
+        let ports = self.ledger.look(self.run, starts).await?;
+        Ok(ports.map_or(Level::IN_PROCESS, |ports| self.handler.level(&ports)))
     }
 
     async fn perform(&mut self, effect: Effect, halt: &Halt) -> Result<(), RunnerError> {

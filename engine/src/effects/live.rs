@@ -1,5 +1,6 @@
 //! The live handler: asks the model, lets tools propose, executes permits, reconciles.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -51,8 +52,9 @@ pub struct LiveHandler {
 pub struct Judging {
     /// Who judges.
     pub judges: Judges,
-    /// How far this machine can shut in a process.
-    pub level: Level,
+    /// How far this machine can shut in a process with these ports: found out where one is to be
+    /// started.
+    pub level: Arc<dyn Fn(&BTreeSet<u16>) -> Level + Send + Sync>,
 }
 
 impl LiveHandler {
@@ -311,8 +313,8 @@ impl EffectHandler for LiveHandler {
         }
     }
 
-    fn level(&self) -> Level {
-        self.judging.level.clone()
+    fn level(&self, ports: &BTreeSet<u16>) -> Level {
+        (self.judging.level)(ports)
     }
 
     fn active_ms(&self) -> u64 {

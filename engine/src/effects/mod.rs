@@ -12,6 +12,8 @@ pub(crate) use propose::{propose, timeout};
 pub use recorded::RecordedHandler;
 pub(crate) use recorded::proposal;
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use placet_ledger::containment::Level;
 use placet_ledger::content::Texts;
@@ -55,8 +57,8 @@ pub trait EffectHandler: Send + Sync {
     /// driver to stop or the run to end; what changes things comes to its end.
     async fn execute(&self, permit: Permit, halt: &Halt) -> Act;
 
-    /// How far this machine can shut in a process now.
-    fn level(&self) -> Level;
+    /// How far this machine can shut in a process with these ports now.
+    fn level(&self, ports: &BTreeSet<u16>) -> Level;
 
     /// How long the open segment was active so far, in milliseconds.
     fn active_ms(&self) -> u64;

@@ -218,7 +218,7 @@ impl EffectHandler for RecordedHandler {
             .unwrap_or_else(|| Act::bare(Command::RecordDoubt { call }))
     }
 
-    fn level(&self) -> Level {
+    fn level(&self, _: &BTreeSet<u16>) -> Level {
         let recorded = match self.next().map(Envelope::event) {
             Some(Event::ExecutionStarted(event)) => {
                 Level::recorded(event.containment, &event.missing)

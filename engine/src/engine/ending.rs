@@ -90,7 +90,7 @@ impl Engine {
                 // Nothing is judged any more.
                 let judging = Judging {
                     judges: Judges::default(),
-                    level: self.outfit.level(),
+                    level: self.level(),
                 };
                 let handler = LiveHandler::new(
                     Arc::new(registry),

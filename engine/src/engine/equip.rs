@@ -1,9 +1,11 @@
 //! Equipping a run: its workspace, tools and model, if they still are what they were at its start.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use placet_ledger::containment::Level;
 use placet_ledger::content::Contents;
 use placet_ledger::id::{CallId, Name, RunId};
 use placet_ledger::ledger::Ledger;
@@ -32,6 +34,12 @@ impl Results for FromLedger {
 }
 
 impl Engine {
+    /// How far this machine can shut in a process: found out where one is to be started.
+    pub(super) fn level(&self) -> Arc<dyn Fn(&BTreeSet<u16>) -> Level + Send + Sync> {
+        let outfit = self.outfit.clone();
+        Arc::new(move |ports| outfit.level(ports))
+    }
+
     pub(super) fn results(&self) -> Arc<dyn Results> {
         Arc::new(FromLedger(self.ledger.clone()))
     }
@@ -44,7 +52,7 @@ impl Engine {
         let heard = self.heard.clone();
         let judging = Judging {
             judges: self.outfit.judges(&config)?,
-            level: self.outfit.level(),
+            level: self.level(),
         };
         let handler = LiveHandler::new(Arc::new(registry), model, clock, heard, judging);
         Ok(Arc::new(handler))

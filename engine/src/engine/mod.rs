@@ -6,7 +6,7 @@ mod equip;
 mod explain;
 mod people;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -147,8 +147,8 @@ pub trait Outfit: Send + Sync {
     /// Who judges calls, as the config that was in force says.
     fn judges(&self, config: &ConfigRecord) -> Result<Judges, OutfitError>;
 
-    /// How far this machine can shut in a process.
-    fn level(&self) -> Level;
+    /// How far this machine can shut in a process with these ports.
+    fn level(&self, ports: &BTreeSet<u16>) -> Level;
 
     /// The model of that name, as the config that was in force says.
     fn model(&self, name: &Name, config: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError>;

@@ -4,6 +4,7 @@
 mod given;
 mod stamps;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use placet_ledger::authority::{AuthorityError, fold_authority};
@@ -211,7 +212,10 @@ impl Replay<'_> {
             }
             None => match self.broken_off(done).await? {
                 Some(call) => {
-                    let (active_ms, level) = (self.handler.active_ms(), self.handler.level());
+                    let (active_ms, level) = (
+                        self.handler.active_ms(),
+                        self.handler.level(&BTreeSet::new()),
+                    );
                     let begun = self
                         .ledger
                         .begin_execution(self.run, call, active_ms, level)

@@ -325,7 +325,7 @@ impl Outfit for SimOutfit {
         Ok(self.0.lock().judges.clone())
     }
 
-    fn level(&self) -> Level {
+    fn level(&self, _: &BTreeSet<u16>) -> Level {
         Level::of(BTreeSet::new())
     }
 

@@ -1,6 +1,7 @@
 //! Questions and replies, further messages, and what cards and conversations say of earlier calls.
 
 use placet_ledger::containment::Level;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -296,7 +297,7 @@ impl EffectHandler for Overtaken {
         Act::bare(Command::RecordDoubt { call })
     }
 
-    fn level(&self) -> Level {
+    fn level(&self, _: &BTreeSet<u16>) -> Level {
         Level::IN_PROCESS
     }
 
