@@ -47,6 +47,9 @@ pub struct LiveHandler {
     since_ms: u64,
 }
 
+/// How far this machine can shut in a process with these ports.
+pub type Levels = Arc<dyn Fn(&BTreeSet<u16>) -> Level + Send + Sync>;
+
 /// Who judges calls, and how far processes are shut in.
 #[derive(Clone)]
 pub struct Judging {
@@ -54,7 +57,7 @@ pub struct Judging {
     pub judges: Judges,
     /// How far this machine can shut in a process with these ports: found out where one is to be
     /// started.
-    pub level: Arc<dyn Fn(&BTreeSet<u16>) -> Level + Send + Sync>,
+    pub level: Levels,
 }
 
 impl LiveHandler {

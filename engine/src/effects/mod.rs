@@ -7,7 +7,7 @@ mod recorded;
 
 pub(crate) use brief::tools;
 pub use brief::{Brief, BriefError, brief};
-pub use live::{Judging, LiveHandler};
+pub use live::{Judging, Levels, LiveHandler};
 pub(crate) use propose::{propose, timeout};
 pub use recorded::RecordedHandler;
 pub(crate) use recorded::proposal;

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use placet_ledger::containment::Level;
 use placet_ledger::content::Contents;
 use placet_ledger::id::{CallId, Name, RunId};
 use placet_ledger::ledger::Ledger;
@@ -13,7 +12,7 @@ use placet_ledger::run::RunState;
 use serde::de::DeserializeOwned;
 
 use super::{Engine, EngineError};
-use crate::effects::{EffectHandler, Judging, LiveHandler};
+use crate::effects::{EffectHandler, Judging, Levels, LiveHandler};
 use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
 use crate::tool::registry::Registry;
 use crate::tool::retrieve::Results;
@@ -35,9 +34,9 @@ impl Results for FromLedger {
 
 impl Engine {
     /// How far this machine can shut in a process: found out where one is to be started.
-    pub(super) fn level(&self) -> Arc<dyn Fn(&BTreeSet<u16>) -> Level + Send + Sync> {
+    pub(super) fn level(&self) -> Levels {
         let outfit = self.outfit.clone();
-        Arc::new(move |ports| outfit.level(ports))
+        Arc::new(move |ports: &BTreeSet<u16>| outfit.level(ports))
     }
 
     pub(super) fn results(&self) -> Arc<dyn Results> {
