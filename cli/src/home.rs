@@ -119,6 +119,11 @@ impl Home {
         self.dir.join("locks")
     }
 
+    /// Where files lie that tell what runs for a call.
+    pub(crate) fn running(&self) -> PathBuf {
+        self.dir.join("running")
+    }
+
     /// The ledger in it, if there is one.
     pub(crate) fn ledger(&self) -> Option<LedgerId> {
         SledStore::ledger_at(&self.dir)
@@ -170,7 +175,7 @@ impl Home {
         Ok(())
     }
 
-    /// Makes keys, host id and the folder of locks.
+    /// Makes keys, host id and the folders of locks and of what runs.
     pub(crate) fn furnish(&self) -> Result<NewKeys, CommandError> {
         let keys = NewKeys {
             key: self.write_key("ledger.key")?,
@@ -178,6 +183,7 @@ impl Home {
         };
         self.write("host", uuid::Uuid::new_v4().to_string().as_bytes())?;
         private_dir(&self.locks())?;
+        private_dir(&self.running())?;
         fs::File::open(&self.dir)?.sync_all()?;
         Ok(keys)
     }

@@ -17,6 +17,7 @@ mod wire;
 mod wiring;
 
 use std::ffi::OsString;
+use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use clap::FromArgMatches;
@@ -27,6 +28,7 @@ use commands::Cli;
 use error::CommandError;
 use exit::ExitStatus;
 use io::Io;
+use placet_engine::contain::helper;
 use ui::Printer;
 
 /// Does what the command line says.
@@ -51,6 +53,12 @@ pub fn run(args: Vec<OsString>, io: &mut Io) -> ExitStatus {
             error.kind.exit()
         }
     }
+}
+
+/// Becomes the helper that shuts in what a run starts, where the command line says so.
+pub fn contained(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let is_helper = args.nth(1).is_some_and(|word| word == helper::VERB);
+    is_helper.then(|| helper::main(&args.collect::<Vec<_>>()))
 }
 
 /// The command line as it describes itself: what help, man pages and the reference are made of.

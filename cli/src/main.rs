@@ -4,6 +4,10 @@ use std::panic;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Started anew as the helper it reads no option, no home and no environment.
+    if let Some(code) = placet::contained(std::env::args_os()) {
+        return code;
+    }
     placet::harden();
     placet::trace();
     // What a panic says is read on the screen that the person had before.

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use placet_engine::clock::SystemClock;
+use placet_engine::contain::{Helper, helper};
 use placet_engine::engine::Engine;
 use placet_engine::heard::Heard;
 use placet_engine::ids::LiveStamps;
 use placet_engine::outfit::LocalOutfit;
 use placet_engine::policy::Gate;
 use placet_engine::policy::rules::shipped;
+use placet_engine::tool::command::Machine;
 use placet_engine::workspace::ClosedSet;
 use placet_ledger::approval::{Assurance, Channel};
 use placet_ledger::clock::Clock;
@@ -32,6 +34,7 @@ use crate::config::{self, Config};
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::home::Home;
+use crate::io::Io;
 use crate::tee::Tee;
 use crate::terminal;
 use crate::ui::{Printer, text};
@@ -308,6 +311,7 @@ impl<'a> Wiring<'a> {
         Ok(LocalOutfit {
             closed: self.closed()?,
             locks: self.home.locks(),
+            machine: Arc::new(machine(self.printer.io(), self.home.running())),
         })
     }
 
@@ -410,6 +414,16 @@ impl<'a> Wiring<'a> {
             std::process::exit(status.code().into());
         });
     }
+}
+
+/// What commands are run with here; `marks` is the folder of files that tell what runs.
+pub(crate) fn machine(io: &Io, marks: PathBuf) -> Machine {
+    let helper = io.program.clone().map(|program| Helper {
+        program,
+        arguments: vec![helper::VERB.to_owned()],
+    });
+    let home = io.var("HOME").map(PathBuf::from);
+    Machine::new(helper, home, io.var("PATH").unwrap_or_default(), marks)
 }
 
 /// Ctrl-C, and a signal to terminate; one that cannot be listened for does what it always does.

@@ -14,6 +14,8 @@ mod agents;
 mod amendments;
 mod attended;
 mod audit;
+#[cfg(feature = "system-tests")]
+mod contain;
 mod damage;
 mod docs;
 mod doctor;

@@ -70,6 +70,10 @@ pub(crate) struct World {
     pub(crate) stdin: Vec<u8>,
     /// The current folder.
     pub(crate) cwd: PathBuf,
+    /// The program by which commands are shut in.
+    pub(crate) program: Option<PathBuf>,
+    /// The search path.
+    pub(crate) search: String,
 }
 
 impl World {
@@ -90,6 +94,8 @@ impl World {
             uid: 1000,
             env_not_utf8: BTreeSet::new(),
             stdin: Vec::new(),
+            program: None,
+            search: String::new(),
         }
     }
 
@@ -154,6 +160,7 @@ impl World {
             ("XDG_STATE_HOME", at("state")),
             ("XDG_DATA_HOME", at("data")),
             ("TMPDIR", at("")),
+            ("PATH", self.search.clone()),
         ];
         let env: BTreeMap<_, _> = env.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
         let mut io = Io {
@@ -171,7 +178,7 @@ impl World {
             signals: false,
             stop: placet_engine::stop::Stop::default(),
             terminated: Arc::default(),
-            program: None,
+            program: self.program.clone(),
         };
         let args = std::iter::once("placet").chain(args.iter().copied());
         let status = placet::run(args.map(Into::into).collect(), &mut io);

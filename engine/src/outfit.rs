@@ -1,12 +1,13 @@
-//! The outfit of runs on this machine: file tools in a workspace, and models by name.
+//! The outfit of runs on this machine: files and commands in a workspace, and models by name.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use placet_ledger::containment::{Level, Part};
+use placet_ledger::containment::Level;
 use placet_ledger::id::Name;
 use rustix::fs::OFlags;
 
@@ -14,6 +15,7 @@ use crate::classify::Judges;
 use crate::engine::{Outfit, OutfitError};
 use crate::model::{Model, Scripted};
 use crate::record::{ConfigRecord, WorkspaceRecord};
+use crate::tool::command::{self, Machine};
 use crate::tool::fs::register_file_tools;
 use crate::tool::registry::Registry;
 use crate::tool::retrieve::{self, Results};
@@ -53,6 +55,8 @@ pub struct LocalOutfit {
     pub closed: ClosedSet,
     /// Where lock files of file tools lie.
     pub locks: PathBuf,
+    /// What commands are run with.
+    pub machine: Arc<Machine>,
 }
 
 /// Why a model cannot be used.
@@ -88,7 +92,9 @@ impl Outfit for LocalOutfit {
             root: content.root,
         };
         let mut registry = Registry::new();
-        register_file_tools(&mut registry, Arc::new(opened), self.locks.clone())
+        let opened = Arc::new(opened);
+        register_file_tools(&mut registry, Arc::clone(&opened), self.locks.clone())
+            .and_then(|()| command::register(&mut registry, opened, Arc::clone(&self.machine)))
             .and_then(|()| notes::register(&mut registry))
             .and_then(|()| ask::register(&mut registry))
             .and_then(|()| retrieve::register(&mut registry, results))
@@ -101,8 +107,7 @@ impl Outfit for LocalOutfit {
     }
 
     fn level(&self) -> Level {
-        // No tool of this release starts a process.
-        Level::of(Part::ALL.into())
+        self.machine.level(&BTreeSet::new())
     }
 
     fn model(&self, name: &Name, config: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError> {

@@ -13,7 +13,7 @@ use placet_engine::tool::retrieve::NoResults;
 use placet_ledger::budget::{Limits, Usd};
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{Name, RunId};
-use placet_ledger::policy::{ApprovalPolicy, Attendance};
+use placet_ledger::policy::{ApprovalPolicy, Attendance, EXECUTE_COMMAND};
 
 use crate::args::{count, duration_ms, expiry_ms};
 use crate::commands::attend::{self, Drive};
@@ -160,6 +160,12 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
         wiring
             .printer
             .note("nobody is asked: calls that need an approval are declined (--park waits)");
+    }
+    if args.gated.auto_approve_tools.iter().any(|tool| tool == EXECUTE_COMMAND) {
+        wiring.printer.warn(
+            "every command runs unasked in this run, but for those that do more than their words \
+             say: a command allowed by its key is safer",
+        );
     }
     let binary = env!("CARGO_PKG_VERSION").parse();
     Ok(NewRun {

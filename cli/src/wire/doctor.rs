@@ -1,5 +1,8 @@
 //! What `doctor` says.
 
+use std::collections::BTreeSet;
+
+use placet_ledger::containment::Part;
 use serde::Serialize;
 
 /// How a check came out.
@@ -46,7 +49,9 @@ pub(crate) struct Doctor {
     /// Whether nothing fails.
     pub(crate) ok: bool,
     /// What confines the tools of runs, and how sure it is who answers.
-    pub(crate) level: &'static str,
+    pub(crate) level: String,
+    /// What is missing of the containment profile.
+    pub(crate) missing: BTreeSet<Part>,
     /// The checks, in the order in which they were made.
     pub(crate) checks: Vec<Check>,
 }

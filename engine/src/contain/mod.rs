@@ -1,13 +1,23 @@
 //! The one way a process is started for a run: the profile that it is shut in by, and what came of
 //! it.
 
+mod drive;
+pub mod helper;
+mod marks;
+mod output;
+mod probe;
+mod reap;
+mod spec;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use placet_ledger::containment::{Level, Part};
 use placet_ledger::digest::Digest;
+use serde::{Deserialize, Serialize};
 
 use crate::stop::Halt;
+pub use marks::end_leftovers;
 
 /// The program that becomes the helper, and the arguments by which it knows.
 #[derive(Debug, Clone)]
@@ -19,7 +29,7 @@ pub struct Helper {
 }
 
 /// What one process may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Milliseconds of wall time.
     pub time_ms: u64,
@@ -36,7 +46,7 @@ pub struct Limits {
 }
 
 /// One process to run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     /// The program's absolute path.
     pub program: PathBuf,
@@ -61,7 +71,8 @@ pub struct Job {
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// By itself, with this status.
     Exited(i32),
@@ -71,6 +82,10 @@ pub enum Ending {
     TimedOut,
     /// Somebody wanted it to stop.
     Stopped,
+    /// It was killed because it used too much memory.
+    OverMemory,
+    /// It was killed because it had too many processes.
+    OverProcesses,
 }
 
 /// What is kept of an output.
@@ -106,6 +121,9 @@ pub enum ContainError {
     /// The program is another than was digested.
     #[error("the program {0} is not the file that was shown")]
     ProgramChanged(PathBuf),
+    /// The helper went without a word: whether the process ran, and how far, is not known.
+    #[error("the process and all that watched over it were killed")]
+    Lost,
     /// The system refused.
     #[error("the process could not be started")]
     Start(#[from] std::io::Error),
@@ -115,25 +133,53 @@ pub enum ContainError {
 #[derive(Debug, Clone)]
 pub struct Container {
     helper: Helper,
+    home: Option<PathBuf>,
     level: Level,
+    ports: bool,
 }
 
 impl Container {
-    /// Finds out what this machine can do.
+    /// Finds out what this machine can do, by doing it.
     pub fn probe(helper: Helper) -> Self {
-        let level = Level::of(Part::ALL.into());
-        Self { helper, level }
+        Self::probe_without(helper, &BTreeSet::new())
     }
 
-    /// What holds every process.
+    /// As [`Container::probe`], on a machine that cannot do these parts.
+    pub fn probe_without(helper: Helper, without: &BTreeSet<Part>) -> Self {
+        let missing = probe::missing(&helper, without);
+        let ports = probe::can_grant_ports(&missing);
+        Self {
+            helper,
+            home: None,
+            level: Level::of(missing),
+            ports,
+        }
+    }
+
+    /// Lets processes read the toolchains in this home, and nothing else of it.
+    #[must_use]
+    pub fn with_home(mut self, home: Option<PathBuf>) -> Self {
+        self.home = home;
+        self
+    }
+
+    /// What holds a process that has no network.
     pub fn level(&self) -> &Level {
         &self.level
     }
 
+    /// What holds a process with these ports. Only Landlock closes the others.
+    pub fn level_with(&self, ports: &BTreeSet<u16>) -> Level {
+        let mut missing = self.level.missing().clone();
+        if !ports.is_empty() && !self.ports {
+            missing.insert(Part::Network);
+        }
+        Level::of(missing)
+    }
+
     /// Runs a process to its end, and ends all that it leaves behind.
-    pub async fn run(&self, job: &Job, _halt: &Halt) -> Result<Ran, ContainError> {
-        let helper = self.helper.program.display();
-        let program = job.program.display();
-        Err(ContainError::Setup(format!("{helper} runs no {program}")))
+    pub async fn run(&self, job: &Job, halt: &Halt) -> Result<Ran, ContainError> {
+        let level = self.level_with(&job.network);
+        drive::run(self, level.missing(), job, halt).await
     }
 }

@@ -137,6 +137,7 @@ impl LiveHandler {
                 verdict: Settlement::NotDone,
             }),
             Some(Ok(Reconciled::Unknown)) => doubt(call, left_where(&interrupted)),
+            Some(Err(ToolError::InDoubt { detail })) => doubt(call, detail),
             Some(Err(error)) => doubt(call, error.to_string()),
             None => doubt(call, String::from("the tool took too long to look")),
         }

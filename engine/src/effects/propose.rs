@@ -75,7 +75,12 @@ fn proposal(
             texts.insert(String::from("program"), json_text(&process.program));
         }
         if let Some(preview) = &draft.preview {
-            texts.insert(String::from("preview"), Text::diff(preview.clone()));
+            // Of a command it is the words.
+            let text = match draft.process {
+                Some(_) => Text::plain(preview.clone()),
+                None => Text::diff(preview.clone()),
+            };
+            texts.insert(String::from("preview"), text);
         }
     }
     if tool.is_question() {

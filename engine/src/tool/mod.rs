@@ -6,6 +6,7 @@
 
 pub mod arguments;
 pub(crate) mod ask;
+pub mod command;
 pub mod fs;
 pub mod notes;
 pub mod registry;

@@ -103,6 +103,27 @@ impl ClosedSet {
         Ok(self.contains(node) || self.nodes_now()?.contains(&node))
     }
 
+    /// Whether what has this path, which leads through no symbolic link, is closed or lies in what
+    /// is.
+    pub(super) fn covers(&self, real: &Path) -> io::Result<bool> {
+        if self.places.iter().any(|place| real.starts_with(place)) {
+            return Ok(true);
+        }
+        let Some(found) = unless_gone(real.symlink_metadata())? else {
+            return Ok(false);
+        };
+        let node = node_of(&found);
+        if found.is_file() && found.nlink() > 1 {
+            return self.contains_now(node);
+        }
+        Ok(self.contains_led(node))
+    }
+
+    /// The closed places, as far as they lead anywhere.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
+        self.places.iter().map(PathBuf::as_path)
+    }
+
     /// Every node that is closed by now, and those that were when the set was made.
     pub(super) fn nodes_now(&self) -> io::Result<BTreeSet<NodeId>> {
         let mut found = Found::default();
@@ -127,6 +148,11 @@ fn leads_from(folder: &Path, node: NodeId) -> bool {
             .metadata()
             .is_ok_and(|found| node_of(&found) == node)
     })
+}
+
+/// Where an absolute path leads, without symbolic links as far as it exists.
+pub(super) fn leads(path: &Path) -> io::Result<PathBuf> {
+    Way::of(path).map(|way| way.end)
 }
 
 /// Device and inode of a file or folder.

@@ -9,6 +9,7 @@ use placet_ledger::approval::Channel;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{CallId, Name, RunId};
+use placet_ledger::policy::EXECUTE_COMMAND;
 use placet_ledger::store::pages::run_list;
 use placet_ledger::view::{self, Card, CardKind};
 
@@ -142,7 +143,8 @@ fn asked(card: &Card) -> Asked {
     let asks = match card.kind {
         CardKind::Approval => {
             let rule = card.rule.as_ref().map(Name::as_str);
-            let always = rule.is_some_and(|rule| asks_always(rule).is_none());
+            let by_key = card.tool.as_str() == EXECUTE_COMMAND;
+            let always = !by_key && rule.is_some_and(|rule| asks_always(rule).is_none());
             Asks::Approval { always }
         }
         CardKind::Question => Asks::Question,

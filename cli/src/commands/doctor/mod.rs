@@ -19,8 +19,8 @@ use crate::home::Home;
 use crate::ui::{Printer, text};
 use crate::wire::doctor::{Check, Doctor, Status};
 
-/// What confines the tools of this release, and how sure it is who answers.
-const LEVEL: &str = "in-process, same-user";
+/// How sure it is who answers.
+const ASSURANCE: &str = "same-user";
 
 /// Check home, ledger, config and terminal
 ///
@@ -86,6 +86,7 @@ pub(crate) fn run(
         Err(error) => found.error("home", &error),
     }
     surroundings::check(&mut found, global, io);
+    let level = surroundings::containment(&mut found, io);
     let ok = found
         .checks
         .iter()
@@ -97,7 +98,8 @@ pub(crate) fn run(
     };
     let doctor = Doctor {
         ok,
-        level: LEVEL,
+        level: format!("{}, {ASSURANCE}", level.containment().as_str()),
+        missing: level.missing().clone(),
         checks: found.checks,
     };
     if printer.json() {

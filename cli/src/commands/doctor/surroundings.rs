@@ -1,7 +1,9 @@
 //! Config, terminal, what confines runs, and room on disk.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use placet_ledger::containment::{Containment, Level};
 use placet_ledger::limits::ROOM_BYTES_MIN;
 
 use super::Checkup;
@@ -9,17 +11,40 @@ use crate::args::GlobalArgs;
 use crate::config;
 use crate::home::Home;
 use crate::io::Io;
+use crate::wiring::machine;
 
 /// Looks at what is around the home.
 pub(super) fn check(found: &mut Checkup, global: &GlobalArgs, io: &Io) {
     user_config(found, global, io);
     workspace_file(found, io);
     terminal(found, io);
-    found.ok(
-        "sandbox",
-        "this release starts no process for a run: every tool runs in-process; \
-         answers have the assurance same-user",
-    );
+}
+
+/// Looks how far this machine can shut in what a run starts, by doing it around nothing.
+pub(super) fn containment(found: &mut Checkup, io: &Io) -> Level {
+    let level = machine(io, std::path::PathBuf::new()).level(&BTreeSet::new());
+    let missing: Vec<_> = level.missing().iter().map(|part| part.as_str()).collect();
+    let missing = missing.join(", ");
+    match level.containment() {
+        Containment::InProcess | Containment::Full => found.ok(
+            "sandbox",
+            "full: commands are shut in by every part of the profile; \
+             answers have the assurance same-user",
+        ),
+        Containment::Partial => found.warn(
+            "sandbox",
+            format!("partial, missing: {missing}; answers have the assurance same-user"),
+            "without these parts a command can do more than its card says; what is missing stands \
+             on the card",
+        ),
+        Containment::None => found.warn(
+            "sandbox",
+            "none: nothing shuts a command in; answers have the assurance same-user",
+            "a command can do whatever you can, your keys and this ledger included: approve none \
+             that you would not type yourself",
+        ),
+    }
+    level
 }
 
 fn user_config(found: &mut Checkup, global: &GlobalArgs, io: &Io) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::Subcommand;
 use placet_engine::engine::Outfit;
 use placet_engine::outfit::LocalOutfit;
+use placet_engine::tool::command::Machine;
 use placet_engine::tool::registry::{Registered, Registry};
 use placet_engine::tool::retrieve::NoResults;
 use placet_engine::workspace::ClosedSet;
@@ -44,6 +45,7 @@ fn registry(wiring: &mut Wiring<'_>) -> Result<Registry, CommandError> {
     let outfit = LocalOutfit {
         closed: ClosedSet::new(),
         locks: scratch.dir().to_path_buf(),
+        machine: Arc::new(Machine::new(None, None, "", scratch.dir().to_path_buf())),
     };
     let equipped = outfit.tools(scratch.dir(), Arc::new(NoResults));
     let (_, registry) = equipped.map_err(|error| CommandError::new(Kind::Failed, error))?;

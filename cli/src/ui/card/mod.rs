@@ -170,7 +170,10 @@ fn parts(card: &Card, look: &Look, most: usize) -> Vec<Part> {
     let message = card.message.as_ref();
     parts.extend(message.map(|text| Part::of("message", block(text, Letters::Marked))));
     let preview = card.preview.as_ref();
-    parts.extend(preview.map(|text| Part::of(DIFF, diff(text, look, most))));
+    parts.extend(preview.map(|text| match card.program {
+        Some(_) => Part::of("words", block(text, Letters::Marked)),
+        None => Part::of(DIFF, diff(text, look, most)),
+    }));
     parts
 }
 

@@ -266,7 +266,7 @@ impl Walk {
                 return Move::Show;
             }
             Key::Char('t') if matches!(self.asks(card), Some(Asks::Approval { .. })) => {
-                self.tell("t does nothing here: this rule asks always");
+                self.tell("t does nothing here: such a call asks each time");
                 return Move::Show;
             }
             Key::Paste(_) => {

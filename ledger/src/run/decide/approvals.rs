@@ -15,6 +15,7 @@ use crate::event::{
     OpenWhy, Outcome, QuestionAnswered, SegmentEnd, SegmentEnded, Settlement, ToolAllowed,
 };
 use crate::id::{CallId, Name};
+use crate::policy::EXECUTE_COMMAND;
 use crate::run::call::{Call, Close, Phase};
 use crate::run::given::{Decided, Given};
 use crate::run::rejection::Rejection;
@@ -81,6 +82,12 @@ fn always(state: &RunState, set: &AnswerSet) -> Result<BTreeSet<Name>, Rejection
         let tool = known(state, line.call)?.tool();
         let tool = tool.filter(|tool| state.offers(tool));
         let tool = tool.ok_or(Rejection::OutOfTurn("the run no longer has the tool"))?;
+        // One command says nothing about the next.
+        if tool.as_str() == EXECUTE_COMMAND {
+            return Err(Rejection::OutOfTurn(
+                "a command is allowed by its key: placet grants add",
+            ));
+        }
         if !state.allowlist().contains(tool) {
             tools.insert(tool.clone());
         }

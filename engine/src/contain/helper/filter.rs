@@ -1,0 +1,170 @@
+//! The filter of system calls: what no program of a run needs and what would walk around the rest.
+
+use std::collections::BTreeMap;
+use std::env::consts::ARCH;
+
+use nix::libc;
+use placet_ledger::containment::Part;
+use seccompiler::SeccompCmpArgLen::{Dword, Qword};
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
+    apply_filter, sock_filter,
+};
+
+use crate::contain::spec::{Lack, Lacking, Spec};
+
+/// Refused whatever the arguments: walking around filters, looking into and writing to other
+/// processes, kernel keys, mounts and namespaces, devices and the kernel itself.
+const REFUSED: [libc::c_long; 49] = [
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_perf_event_open,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_reboot,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+];
+
+/// Kinds of namespaces that `clone` could make.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// Ways to put characters into a terminal's input.
+const INJECTING: [libc::Ioctl; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
+
+/// The first number of the second system call table of `x86_64`, which has all of it once more.
+const X32_START: u32 = 0x4000_0000;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Puts the filter in force for this process and all that descend from it.
+pub(super) fn install(spec: &Spec, scoped: bool) -> Result<(), Lack> {
+    let part = Part::Syscalls;
+    let arch = TargetArch::try_from(ARCH).lacks(part, "architecture")?;
+    let errno = |number: libc::c_int| SeccompAction::Errno(number.unsigned_abs());
+    if cfg!(target_arch = "x86_64") {
+        apply_filter(&second_table()).lacks(part, "filter of x32")?;
+    }
+    // The C library falls back to `clone`, whose flags a filter can see.
+    let clone3 = Rules::from([(libc::SYS_clone3, Vec::new())]);
+    let filters = [
+        (clone3, errno(libc::ENOSYS)),
+        (
+            refusals(spec, scoped).lacks(part, "rules")?,
+            errno(libc::EPERM),
+        ),
+    ];
+    for (rules, action) in filters {
+        let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch);
+        let program: BpfProgram = filter.and_then(TryInto::try_into).lacks(part, "filter")?;
+        apply_filter(&program).lacks(part, "filter")?;
+    }
+    Ok(())
+}
+
+fn refusals(spec: &Spec, scoped: bool) -> Result<Rules, seccompiler::BackendError> {
+    let mut rules: Rules = REFUSED.iter().map(|&call| (call, Vec::new())).collect();
+    let condition = SeccompCondition::new;
+    let mut nested = Vec::new();
+    for flag in NAMESPACES {
+        let flag = u64::from(flag.unsigned_abs());
+        nested.push(SeccompRule::new(vec![condition(
+            0,
+            Qword,
+            MaskedEq(flag),
+            flag,
+        )?])?);
+    }
+    rules.insert(libc::SYS_clone, nested);
+    let mut injecting = Vec::new();
+    for request in INJECTING {
+        injecting.push(SeccompRule::new(vec![condition(1, Dword, Eq, request)?])?);
+    }
+    rules.insert(libc::SYS_ioctl, injecting);
+    let mut others = Vec::new();
+    for family in families(spec, scoped) {
+        others.push(condition(0, Dword, Ne, u64::from(family.unsigned_abs()))?);
+    }
+    let other_families = match others.is_empty() {
+        true => Vec::new(),
+        false => vec![SeccompRule::new(others)?],
+    };
+    rules.insert(libc::SYS_socket, other_families);
+    Ok(rules)
+}
+
+/// The kinds of sockets that can be made. A socket of the person's session is reached by its path
+/// where no mount hides it, and by its abstract name where network and rules leave that open.
+fn families(spec: &Spec, scoped: bool) -> Vec<libc::c_int> {
+    let mut families = Vec::new();
+    if spec.has(Part::Mounts) && (spec.own_network() || scoped) {
+        families.push(libc::AF_UNIX);
+    }
+    if spec.own_network() || spec.granted_ports() {
+        families.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
+    }
+    families
+}
+
+/// Refuses the second table as if the kernel did not have it. The program loads the number,
+/// compares, and returns one of two answers.
+fn second_table() -> BpfProgram {
+    let instruction = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    let missing = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+    vec![
+        instruction(0x20, 0, 0, 0),
+        instruction(0x35, 0, 1, X32_START),
+        instruction(0x06, 0, 0, missing),
+        instruction(0x06, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ]
+}

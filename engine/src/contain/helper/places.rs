@@ -1,0 +1,192 @@
+//! The folders that a run finds beside its workspace: the system's, and toolchains in a home.
+
+use std::path::{Path, PathBuf};
+
+use super::step;
+use crate::contain::spec::{Lack, Spec};
+
+/// Programs and libraries of the system, and its settings.
+pub(super) const SYSTEM: [&str; 12] = [
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu",
+    "/snap",
+];
+
+/// Secrets among the system's settings, which root could read by being their owner.
+pub(super) const SECRETS: [&str; 8] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/ssl/private",
+    "/etc/ssh",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+];
+
+/// The harmless devices, which can be written to as well.
+pub(super) const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// Toolchains in a home: what of them is needed, without what may hold credentials; and the
+/// variable by which their programs find them while the home is another.
+const TOOLCHAINS: [(&str, Option<(&str, &str)>); 27] = [
+    (".asdf", Some(("ASDF_DATA_DIR", ".asdf"))),
+    (".bun/bin", None),
+    (".cargo/bin", Some(("CARGO_HOME", ".cargo"))),
+    (".cargo/git", None),
+    (".cargo/registry", None),
+    (".deno/bin", None),
+    (".dotnet", Some(("DOTNET_ROOT", ".dotnet"))),
+    (".ghcup/bin", None),
+    (".ghcup/ghc", None),
+    (".juliaup/bin", None),
+    (".local/bin", None),
+    (".local/lib", None),
+    (".local/pipx", None),
+    (
+        ".local/share/mise",
+        Some(("MISE_DATA_DIR", ".local/share/mise")),
+    ),
+    (".local/share/pipx", None),
+    (".local/share/pnpm", None),
+    (".local/share/uv", None),
+    (".nodenv", Some(("NODENV_ROOT", ".nodenv"))),
+    (".nvm", Some(("NVM_DIR", ".nvm"))),
+    (".opam", Some(("OPAMROOT", ".opam"))),
+    (".pyenv", Some(("PYENV_ROOT", ".pyenv"))),
+    (".rbenv", Some(("RBENV_ROOT", ".rbenv"))),
+    (".rustup", Some(("RUSTUP_HOME", ".rustup"))),
+    (".sdkman/candidates", None),
+    (".volta", Some(("VOLTA_HOME", ".volta"))),
+    ("go/bin", None),
+    ("go/pkg/mod", Some(("GOMODCACHE", "go/pkg/mod"))),
+];
+
+/// The toolchains of a home that are there and really lie in it: what a symbolic link points to
+/// is not brought in by it.
+pub(super) fn toolchains(home: Option<&Path>) -> Vec<PathBuf> {
+    let real = home.and_then(|home| home.canonicalize().ok());
+    let Some(home) = real.filter(|home| home.parent().is_some()) else {
+        return Vec::new();
+    };
+    let all = TOOLCHAINS.iter().map(|(folder, _)| home.join(folder));
+    all.filter(|path| {
+        path.canonicalize()
+            .is_ok_and(|real| real == *path && real.is_dir())
+    })
+    .collect()
+}
+
+/// The variables by which the toolchains that are there are found.
+pub(super) fn variables(home: Option<&Path>, there: &[PathBuf]) -> Vec<(&'static str, String)> {
+    let Some(home) = home.and_then(|home| home.canonicalize().ok()) else {
+        return Vec::new();
+    };
+    let there = TOOLCHAINS
+        .iter()
+        .filter(|(folder, _)| there.contains(&home.join(folder)));
+    there
+        .filter_map(|(_, variable)| variable.as_ref())
+        .map(|(name, folder)| (*name, home.join(folder).display().to_string()))
+        .collect()
+}
+
+/// What a process finds, resolved while the whole machine can still be seen.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// The person's home; only its toolchains are there.
+    pub(super) home: Option<PathBuf>,
+    /// Toolchains that are there.
+    pub(super) toolchains: Vec<PathBuf>,
+    /// The folder that can be written.
+    pub(super) workspace: Option<PathBuf>,
+    /// What of it can only be read.
+    pub(super) read_only: Vec<PathBuf>,
+    /// What must not be seen.
+    pub(super) hidden: Vec<PathBuf>,
+    /// The program and, where there is a network, who resolves names.
+    pub(super) files: Vec<PathBuf>,
+    /// The folder for temporary files, which is the home as well.
+    pub(super) private: PathBuf,
+}
+
+impl Places {
+    /// The places of a job.
+    pub(super) fn of(spec: &Spec) -> Result<Self, Lack> {
+        let toolchains = toolchains(spec.home.as_deref());
+        let mut hidden: Vec<_> = SECRETS.iter().map(PathBuf::from).collect();
+        let mut places = Self {
+            home: spec.home.clone(),
+            toolchains,
+            ..Self::default()
+        };
+        if let Some(job) = &spec.job {
+            let workspace = step(job.workspace.canonicalize(), "workspace")?;
+            places.files.push(job.program.clone());
+            if spec.granted_ports() {
+                places.files.push(PathBuf::from("/etc/resolv.conf"));
+            }
+            hidden.extend(job.hidden.iter().cloned());
+            places.read_only = real(&job.read_only);
+            places.read_only.retain(|path| path.starts_with(&workspace));
+            places.workspace = Some(workspace);
+        }
+        places.hidden = real(&hidden);
+        places.files = real(&places.files);
+        places.private = places.private_folder(spec);
+        places.check()?;
+        Ok(places)
+    }
+
+    fn private_folder(&self, spec: &Spec) -> PathBuf {
+        if let Some(folder) = &spec.temporary {
+            return folder.clone();
+        }
+        let taken = self.workspace.as_deref() == Some(Path::new("/tmp"));
+        PathBuf::from(if taken { "/var/tmp" } else { "/tmp" })
+    }
+
+    /// A workspace that is the whole machine, or that is not to be seen, cannot be shut in.
+    fn check(&self) -> Result<(), Lack> {
+        let Some(workspace) = &self.workspace else {
+            return Ok(());
+        };
+        let taken = ["/", "/proc", "/dev", "/sys", "/run"].map(Path::new);
+        if taken.contains(&workspace.as_path()) {
+            return Err(Lack::whole("the workspace is a folder of the system"));
+        }
+        if self.hidden.iter().any(|path| workspace.starts_with(path)) {
+            return Err(Lack::whole("the workspace lies in what is hidden"));
+        }
+        Ok(())
+    }
+
+    /// What the process can read, for the rules of Landlock.
+    pub(super) fn readable(&self) -> Vec<PathBuf> {
+        let system = SYSTEM.iter().chain(&["/proc"]).map(PathBuf::from);
+        let own = self.toolchains.iter().chain(&self.files).cloned();
+        system.chain(own).collect()
+    }
+
+    /// What the process can write, for the rules of Landlock.
+    pub(super) fn writable(&self, mounts: bool) -> Vec<PathBuf> {
+        let mut writable: Vec<_> = DEVICES.iter().map(PathBuf::from).collect();
+        writable.extend(self.workspace.clone());
+        writable.push(self.private.clone());
+        if mounts {
+            writable.push(PathBuf::from("/dev/shm"));
+        }
+        writable
+    }
+}
+
+/// Real paths of what is there.
+fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let found = paths.iter().filter_map(|path| path.canonicalize().ok());
+    found.collect()
+}

@@ -1,0 +1,140 @@
+//! What the model is told of a command that ran: how it ended, what it wrote, and what it left.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use placet_ledger::containment::Part;
+
+use crate::contain::{Ending, Kept, Ran};
+use crate::workspace::visible;
+
+/// Paths of one kind that are named.
+const PATHS_MAX: usize = 20;
+
+/// What else there is to tell of a run.
+#[derive(Debug, Default)]
+pub(super) struct Aside {
+    /// Milliseconds that it took.
+    pub(super) duration_ms: u64,
+    /// What is missing of the containment profile.
+    pub(super) missing: BTreeSet<Part>,
+    /// Ports that it wanted and did not have.
+    pub(super) refused: Vec<u16>,
+    /// Paths that steer programs and were not there before.
+    pub(super) made: Vec<String>,
+    /// Paths that steer programs and are otherwise now.
+    pub(super) changed: Vec<String>,
+    /// Whether the workspace is too large to be looked through for such paths.
+    pub(super) partly: bool,
+    /// The limit that it was given.
+    pub(super) timeout_s: u64,
+}
+
+/// The exit status as a shell has it; `None` for what somebody ended.
+pub(super) fn exit(ending: Ending) -> Option<i32> {
+    match ending {
+        Ending::Exited(status) => Some(status),
+        Ending::Signalled(signal) => Some(signal.saturating_add(128)),
+        // As by KILL, which is what happened to it.
+        Ending::OverMemory | Ending::OverProcesses => Some(137),
+        Ending::TimedOut | Ending::Stopped => None,
+    }
+}
+
+/// The whole report.
+pub(super) fn report(ran: &Ran, aside: &Aside) -> String {
+    let mut text = String::new();
+    let seconds = aside.duration_ms / 1000;
+    let tenths = (aside.duration_ms % 1000) / 100;
+    let after = format!("after {seconds}.{tenths} s");
+    let _ = match ran.ending {
+        Ending::Exited(status) => writeln!(text, "exit {status} {after}"),
+        Ending::Signalled(signal) => writeln!(text, "killed by signal {signal} {after}"),
+        Ending::OverMemory => writeln!(text, "killed {after}: it used more than 4 GiB of memory"),
+        Ending::OverProcesses => {
+            writeln!(text, "killed {after}: it had more than 512 processes at once")
+        }
+        Ending::TimedOut => writeln!(
+            text,
+            "ended {after}: it took longer than the {} s that it had (`timeout_s`); what it did \
+             until then stands",
+            aside.timeout_s
+        ),
+        Ending::Stopped => writeln!(
+            text,
+            "ended {after}: somebody stopped it; what it did until then stands"
+        ),
+    };
+    notes(&mut text, ran, aside);
+    output(&mut text, "stdout", &ran.stdout);
+    output(&mut text, "stderr", &ran.stderr);
+    text
+}
+
+fn notes(text: &mut String, ran: &Ran, aside: &Aside) {
+    let mut note = |words: &str| {
+        text.push_str("note: ");
+        text.push_str(words);
+        text.push('\n');
+    };
+    match ran.ended {
+        0 => {}
+        1 => note("a process that it left behind was ended"),
+        some => note(&format!("{some} processes that it left behind were ended")),
+    }
+    if !aside.refused.is_empty() {
+        let ports: Vec<_> = aside.refused.iter().map(u16::to_string).collect();
+        let ports = ports.join(", ");
+        note(&format!(
+            "no network: port {ports} was not approved with this command"
+        ));
+    }
+    for (paths, what) in [
+        (&aside.made, "made"),
+        (&aside.changed, "changed"),
+    ] {
+        if !paths.is_empty() {
+            let paths = listed(paths);
+            note(&format!(
+                "it {what} {paths}, which steers other programs: a person must look at that"
+            ));
+        }
+    }
+    if aside.partly {
+        note("the workspace is too large to look for all files that steer other programs");
+    }
+    if !aside.missing.is_empty() {
+        let parts: Vec<_> = aside.missing.iter().map(|part| part.as_str()).collect();
+        let parts = parts.join(", ");
+        note(&format!("it was not fully shut in; missing: {parts}"));
+    }
+}
+
+/// Some of many paths, and how many more there are.
+fn listed(paths: &[String]) -> String {
+    let shown: Vec<_> = paths.iter().take(PATHS_MAX).map(visible).collect();
+    match paths.len().saturating_sub(PATHS_MAX) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// One output: what was kept of it, with what is no text replaced.
+fn output(text: &mut String, name: &str, kept: &Kept) {
+    let bytes = kept.head.len().saturating_add(kept.tail.len());
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    let bytes = bytes.saturating_add(kept.cut);
+    if bytes == 0 {
+        let _ = writeln!(text, "{name}: nothing");
+        return;
+    }
+    let _ = writeln!(text, "{name}: {bytes} bytes");
+    text.push_str(&String::from_utf8_lossy(&kept.head));
+    if kept.cut > 0 {
+        let _ = write!(text, "\n[... {} bytes left out ...]\n", kept.cut);
+    }
+    text.push_str(&String::from_utf8_lossy(&kept.tail));
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
