@@ -1,6 +1,5 @@
 //! `placet run`: start a run and stay with it.
 
-use placet_ledger::policy::ContainmentRule;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -161,7 +160,12 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
             .printer
             .note("nobody is asked: calls that need an approval are declined (--park waits)");
     }
-    if args.gated.auto_approve_tools.iter().any(|tool| tool == EXECUTE_COMMAND) {
+    if args
+        .gated
+        .auto_approve_tools
+        .iter()
+        .any(|tool| tool == EXECUTE_COMMAND)
+    {
         wiring.printer.warn(
             "every command runs unasked in this run, but for those that do more than their words \
              say: a command allowed by its key is safer",
@@ -169,8 +173,8 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
     }
     let binary = env!("CARGO_PKG_VERSION").parse();
     Ok(NewRun {
-        containment: ContainmentRule::Prefer,
-        narrowing: None,
+        containment: gated.containment,
+        narrowing: gated.narrowing,
         run: RunId::new(uuid::Uuid::new_v4()),
         prompt: prompt(args.prompt, wiring)?,
         system: gated.agent.system,

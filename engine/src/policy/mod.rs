@@ -5,7 +5,9 @@ mod gate;
 mod grant;
 mod ruled;
 pub mod rules;
+mod stands;
 
 pub use command::{Certain, certain};
 pub use gate::{Case, Gate, LAYERS, Layer, gate};
 pub use grant::CommandEntry;
+pub use stands::{CommandStands, EntryStands, Member, RuleStands, Stands};

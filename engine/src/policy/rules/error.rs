@@ -86,6 +86,11 @@ pub enum Why {
     /// Too few or too many.
     #[error("`require.approvers` is from 1 to {APPROVERS_MAX}, not {0}")]
     Approvers(u32),
+    /// More than one, where only one approval can be had.
+    #[error(
+        "`require.approvers`: this release cannot collect several approvals, and does not load a rule that it would weaken"
+    )]
+    SeveralApprovals,
     /// Not a time.
     #[error("`require.expires` is a time such as 30m or 2h, not {0:?}")]
     Expires(String),

@@ -193,6 +193,10 @@ fn check(
     if !(1..=APPROVERS_MAX).contains(&quorum) {
         return Err(Why::Approvers(quorum));
     }
+    match origin {
+        Origin::User | Origin::Workspace if quorum > 1 => return Err(Why::SeveralApprovals),
+        Origin::User | Origin::Workspace | Origin::Record => {}
+    }
     let expires_ms = require.expires.as_deref().map(expires_ms).transpose()?;
     written.network.sort_unstable();
     written.network.dedup();

@@ -133,7 +133,9 @@ impl Prepared {
         let wanted = wanted.into_iter().flatten().filter_map(Value::as_u64);
         let wanted = wanted.filter_map(|port| u16::try_from(port).ok());
         Ok(Self {
-            refused: wanted.filter(|port| !granted.network.contains(port)).collect(),
+            refused: wanted
+                .filter(|port| !granted.network.contains(port))
+                .collect(),
             job: Job {
                 program: path,
                 digest,
@@ -166,9 +168,9 @@ impl Prepared {
         let missing = level.missing().clone();
         // Whoever allowed ports knew that they are on the machine's own network.
         let by_ports = |part: &Part| *part == Part::Network && !self.job.network.is_empty();
-        let more = missing.iter().find(|part| {
-            !self.granted_missing.contains(part) && !by_ports(part)
-        });
+        let more = missing
+            .iter()
+            .find(|part| !self.granted_missing.contains(part) && !by_ports(part));
         match more {
             None => Ok(missing),
             Some(part) => Err(ToolError::failed(format!(
@@ -204,11 +206,15 @@ fn unchanged(
     precondition: Option<&Precondition>,
 ) -> Result<(), ToolError> {
     let Some(Precondition::Operands { files, root, .. }) = precondition else {
-        return Err(ToolError::failed("the record of this call does not tell its operands"));
+        return Err(ToolError::failed(
+            "the record of this call does not tell its operands",
+        ));
     };
     let workspace = &commands.workspace;
     if workspace.root() != *root || !workspace.is_in_place() {
-        return Err(ToolError::stale("the workspace is another folder than before."));
+        return Err(ToolError::stale(
+            "the workspace is another folder than before.",
+        ));
     }
     match Operands::of(workspace, command).differ_from(files) {
         None => Ok(()),
@@ -294,12 +300,11 @@ fn ended(ending: Ending, text: String) -> Result<Output, ToolError> {
     match ending {
         Ending::TimedOut => Err(ToolError::TimedOut { detail: text }),
         Ending::Stopped => Err(ToolError::Interrupted { detail: text }),
-        Ending::Exited(_)
-        | Ending::Signalled(_)
-        | Ending::OverMemory
-        | Ending::OverProcesses => Ok(Output {
-            result: Text::plain(text),
-            exit: exit(ending),
-        }),
+        Ending::Exited(_) | Ending::Signalled(_) | Ending::OverMemory | Ending::OverProcesses => {
+            Ok(Output {
+                result: Text::plain(text),
+                exit: exit(ending),
+            })
+        }
     }
 }

@@ -192,10 +192,7 @@ mod tests {
                 vec!["a.b", "a.c"],
             ),
             // The next line would belong to this one.
-            (
-                "[core]\nbare = \\\n[user]\nname = x",
-                vec![unreadable],
-            ),
+            ("[core]\nbare = \\\n[user]\nname = x", vec![unreadable]),
             ("fsmonitor = x", vec![unreadable]),
             ("[core\nfsmonitor = x", vec![unreadable, unreadable]),
             ("\u{feff}[core]\nbare = true", vec![unreadable]),

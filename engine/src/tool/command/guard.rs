@@ -33,7 +33,11 @@ const INNER: [&str; 2] = ["modules", "worktrees"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stamp {
     Content(Digest),
-    Kept { bytes: u64, seconds: i64, nanos: i64 },
+    Kept {
+        bytes: u64,
+        seconds: i64,
+        nanos: i64,
+    },
     Folder,
     Unreadable,
 }
@@ -68,7 +72,9 @@ impl Guard {
                 let store = STORES.iter().find(|(store, _)| *store == name);
                 match store.filter(|_| is_folder) {
                     Some((_, inner)) => guard.store(&path, inner),
-                    None if relative(workspace, &path).is_some_and(|path| steers(&path).is_some()) => {
+                    None if relative(workspace, &path)
+                        .is_some_and(|path| steers(&path).is_some()) =>
+                    {
                         guard.places.insert(path);
                     }
                     None if is_folder => open.push(path),

@@ -61,7 +61,9 @@ impl Operands {
         }
         let files = found.into_iter();
         Self {
-            files: files.map(|(path, digest)| Operand { digest, path }).collect(),
+            files: files
+                .map(|(path, digest)| Operand { digest, path })
+                .collect(),
             left_out: left_out.len(),
         }
     }

@@ -7,8 +7,20 @@ use crate::workspace::Workspace;
 
 /// Folders of the system, which hold nothing of a person's.
 const SYSTEM: [&str; 14] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu",
-    "/snap", "/dev/null", "/dev/zero",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/dev/null",
+    "/dev/zero",
 ];
 
 /// What of it holds secrets, as far as it can be read at all.

@@ -133,7 +133,9 @@ impl Search<'_> {
             return Ok(self.workspace.join(name));
         }
         let places = self.path.iter().map(|folder| folder.join(name));
-        let found = places.filter(|_| !name.is_empty()).find(|at| is_runnable(at));
+        let found = places
+            .filter(|_| !name.is_empty())
+            .find(|at| is_runnable(at));
         found.ok_or_else(|| ProgramError::Unknown {
             name: visible(name),
             hint: self.hint(name),
@@ -215,7 +217,10 @@ pub(super) fn digest_of(path: &Path) -> io::Result<Digest> {
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
     // Opening a pipe would wait for somebody to write to it.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file: File = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
     let found: fs::Metadata = file.metadata()?;
     if !found.is_file() {
         return Err(wrong("it is not a regular file"));

@@ -37,7 +37,8 @@ impl ProposeTool for Proposing {
 /// What a person is shown of a command.
 pub(super) fn draft(commands: &Commands, arguments: &Value) -> Result<Draft, ToolError> {
     let command = arguments.get("command").and_then(Value::as_str);
-    let command = command.ok_or_else(|| ToolError::failed("the argument command must be a text"))?;
+    let command =
+        command.ok_or_else(|| ToolError::failed("the argument command must be a text"))?;
     readable(command)?;
     let network = ports(arguments)?;
     let plain = match read(command) {
@@ -105,7 +106,9 @@ fn ports(arguments: &Value) -> Result<BTreeSet<u16>, ToolError> {
     let port = |value: &Value| {
         let port = value.as_u64().and_then(|port| u16::try_from(port).ok());
         port.filter(|port| *port > 0).ok_or_else(|| {
-            ToolError::failed(format!("{value} is no TCP port: send numbers from 1 to 65535"))
+            ToolError::failed(format!(
+                "{value} is no TCP port: send numbers from 1 to 65535"
+            ))
         })
     };
     wanted.iter().map(port).collect()
@@ -165,14 +168,22 @@ fn message(program: &Program, operands: &Operands) -> String {
     let path = shown(&program.path);
     let mut message = match (program.shell, program.path.as_str()) {
         (false, _) => format!("Run {path}."),
-        (true, _) if program.argv.first().is_some_and(|shell| is_same(shell, &program.path)) => {
+        (true, _)
+            if program
+                .argv
+                .first()
+                .is_some_and(|shell| is_same(shell, &program.path)) =>
+        {
             format!("Let {path} run the command.")
         }
         (true, _) => format!("Let {SHELL} run {path}."),
     };
     if !program.outside.is_empty() {
         let words: Vec<_> = program.outside.iter().map(|word| shown(word)).collect();
-        message += &format!(" It names what is outside the workspace: {}.", words.join(", "));
+        message += &format!(
+            " It names what is outside the workspace: {}.",
+            words.join(", ")
+        );
     }
     if !program.repository.is_empty() {
         let keys: Vec<_> = program.repository.iter().map(|key| shown(key)).collect();

@@ -52,7 +52,10 @@ pub(super) fn report(ran: &Ran, aside: &Aside) -> String {
         Ending::Signalled(signal) => writeln!(text, "killed by signal {signal} {after}"),
         Ending::OverMemory => writeln!(text, "killed {after}: it used more than 4 GiB of memory"),
         Ending::OverProcesses => {
-            writeln!(text, "killed {after}: it had more than 512 processes at once")
+            writeln!(
+                text,
+                "killed {after}: it had more than 512 processes at once"
+            )
         }
         Ending::TimedOut => writeln!(
             text,
@@ -89,10 +92,7 @@ fn notes(text: &mut String, ran: &Ran, aside: &Aside) {
             "no network: port {ports} was not approved with this command"
         ));
     }
-    for (paths, what) in [
-        (&aside.made, "made"),
-        (&aside.changed, "changed"),
-    ] {
+    for (paths, what) in [(&aside.made, "made"), (&aside.changed, "changed")] {
         if !paths.is_empty() {
             let paths = listed(paths);
             note(&format!(

@@ -39,8 +39,15 @@ pub(super) fn configured(workspace: &Workspace, plain: &Plain) -> Vec<String> {
     let mut found = Repositories::default();
     found.from(root);
     for word in plain.words().iter().skip(1) {
-        let values = [Some(word.text.as_str()), word.text.split_once('=').map(|(_, value)| value)];
-        for value in values.into_iter().flatten().filter(|value| !value.is_empty()) {
+        let values = [
+            Some(word.text.as_str()),
+            word.text.split_once('=').map(|(_, value)| value),
+        ];
+        for value in values
+            .into_iter()
+            .flatten()
+            .filter(|value| !value.is_empty())
+        {
             let folder = root.join(value);
             if folder.is_dir() {
                 found.from(&folder);
@@ -83,7 +90,8 @@ impl Repositories {
         while let Some(at) = open.pop() {
             folders = folders.saturating_add(1);
             if folders > FOLDERS_MAX {
-                self.runs.insert(String::from("repositories too deep within to be looked at"));
+                self.runs
+                    .insert(String::from("repositories too deep within to be looked at"));
                 return;
             }
             if let Some(store) = store_of(&at) {

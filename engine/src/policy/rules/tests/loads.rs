@@ -137,6 +137,12 @@ fn a_demand_that_nothing_enforces_does_not_load() {
         let found = error(&text, Origin::User);
         assert!(found.contains(&expected), "{found}");
     }
+    for origin in [Origin::User, Origin::Workspace] {
+        let found = error(KUBECTL, origin);
+        let expected = "`require.approvers`: this release cannot collect several approvals";
+        assert!(found.contains(expected), "{found}");
+    }
+    rules("[[rules]]\ncommand = 'rm'\nrequire = { approvers = 1 }");
     // What asks for nothing beyond what every approval has is no demand.
     rules("[[rules]]\ncommand = 'rm'\nrequire = { signed = false, assurance = 'same-user' }");
 }
@@ -222,7 +228,7 @@ fn a_record_is_read_without_its_examples_and_with_shipped_effects() {
 #[test]
 fn what_never_speaks_is_warned_about() {
     for (text, expected) in [
-        (KUBECTL, vec![]),
+        ("[[rules]]\ncommand='kubectl delete'\neffect='ask'", vec![]),
         (
             "[[rules]]\ncommand='rm'\neffect='ask'\n[[rules]]\ncommand='rm'\neffect='ask'",
             vec!["rule:rm:2 says what rule:rm says"],
