@@ -4,9 +4,9 @@
 //! three answers. A *hazard* may do more than its words say, by syntax alone. *Plain* is provably
 //! one command with these words. *Neither* is all the rest: what cannot be proven is not plain.
 //!
-//! What runs a command is one fixed `/bin/sh`, dash here and bash there. So a text is read for both:
-//! where they part, it is not plain, and what may be a hazard in one of them is one. Neither has a
-//! history or aliases, since nobody types there.
+//! What runs a command is one fixed `/bin/sh`, dash here and bash there. So a text is read for
+//! both: where they part, it is not plain, and what may be a hazard in one of them is one. Neither
+//! has a history or aliases, since nobody types there.
 //!
 //! `cursor` moves through the text, `word` reads quotes and expansions, `lexer` cuts tokens,
 //! `position` says what a word is where it stands, and `reader` gives the answer.

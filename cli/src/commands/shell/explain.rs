@@ -22,6 +22,10 @@ const STDIN_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// --stdin reads {"command":"git status","entries":["git"]} on each line, and answers each in JSON.
 ///
 /// Example: placet shell explain 'git status --short' --entry git
+#[expect(
+    clippy::doc_link_with_quotes,
+    reason = "it is JSON, and help shows it as it is"
+)]
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// The command, as one word

@@ -46,7 +46,8 @@ pub enum Why {
     Command(#[from] PatternError),
     /// Not what a key can be.
     #[error(
-        "an allow matches commands by their key, and {0:?} is none: write the program and, at most, the word behind it"
+        "an allow matches commands by their key, and {0:?} is none: write the program \
+         and, at most, the word behind it"
     )]
     Key(String),
     /// Not a path.
@@ -54,7 +55,8 @@ pub enum Why {
     Path(String),
     /// Rules over web addresses.
     #[error(
-        "`url`: a rule over web addresses may deny or ask, never allow; list the address under network.http_approval"
+        "`url`: a rule over web addresses may deny or ask, never allow; list the address \
+         under network.http_approval"
     )]
     UrlAllows,
     /// Rules over web addresses that nothing obeys.
@@ -80,7 +82,8 @@ pub enum Why {
     Require(&'static str),
     /// A demand that nothing holds people to.
     #[error(
-        "`require.{0}`: this release cannot enforce it, and does not load a rule that it would weaken"
+        "`require.{0}`: this release cannot enforce it, and does not load a rule that it \
+         would weaken"
     )]
     Beyond(&'static str),
     /// Too few or too many.

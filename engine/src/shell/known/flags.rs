@@ -89,8 +89,12 @@ impl Value {
         match self {
             Self::Number => !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()),
             Self::Pattern => true,
-            _ if attached => true,
-            _ => !looks_like_a_flag(value),
+            Self::None
+            | Self::Text
+            | Self::Path
+            | Self::Attached
+            | Self::NextUnlessFlag
+            | Self::Next => attached || !looks_like_a_flag(value),
         }
     }
 }
@@ -180,9 +184,10 @@ fn take<'a>(
     if !value.admits(found, attached.is_some()) {
         return None;
     }
-    match value {
-        Value::Path => parsed.paths.push(found),
-        _ => parsed.values.push(found),
+    if value == Value::Path {
+        parsed.paths.push(found);
+    } else {
+        parsed.values.push(found);
     }
     Some(())
 }

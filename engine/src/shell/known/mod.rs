@@ -5,8 +5,8 @@
 //! what is accepted: a program, a flag, a word of `find` that is not in them is not read-only, so
 //! neither is an abbreviated long flag. Nothing here looks at the machine. What a command would
 //! read is handed on in [`Claims`], and three things are relied on: the program that the name
-//! resolves to lies in a system folder; its environment is the scrubbed one (no `RIPGREP_CONFIG_PATH`,
-//! `GIT_*`, `TAR_OPTIONS`, `LESSOPEN`, ...); its input is closed.
+//! resolves to lies in a system folder; its environment is the scrubbed one, without
+//! `RIPGREP_CONFIG_PATH`, `POSIXLY_CORRECT`, `GIT_*`, `PAGER` and the like; its input is closed.
 
 mod find;
 mod flags;

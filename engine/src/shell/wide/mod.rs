@@ -25,8 +25,8 @@ use scan::{Segment, Word};
 /// A program and the words that must follow it, in order, with anything between.
 ///
 /// Flags among the words may stand anywhere behind the program: letters behind one dash also apart
-/// or in another order (`-rf` is `-f -r`), long ones also cut short or with a value. A word that ends in `*`
-/// stands for all that begin so.
+/// or in another order (`-rf` is `-f -r`), long ones also cut short or with a
+/// value. A word that ends in `*` stands for all that begin so.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pattern {
     program: String,
@@ -36,7 +36,8 @@ pub struct Pattern {
 /// Why a text is no pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected the name of a program and, if wanted, further words, as in `kubectl delete`; found {0:?}"
+    "expected the name of a program and, if wanted, further words, as in `kubectl \
+     delete`; found {0:?}"
 )]
 pub struct PatternError(pub String);
 

@@ -23,6 +23,8 @@ rm() { record rm "$@"; }
 ls() { record ls "$@"; }
 cat() { record cat "$@"; }
 echo() { record echo "$@"; }
+# A builtin would run the rest as a command of its own.
+command() { record command "$@"; }
 status() { record status "$@"; }
 sub() { record sub "$@"; }
 xpnd() { record xpnd "$@"; }
@@ -42,7 +44,8 @@ for input in "$@"; do
   (
     set --
     ulimit -t 1
-    eval "${input#?}"
+    # The blank keeps eval from taking a command for an option.
+    eval " ${input#?}"
     wait
   )
   for made in * .[!.]*; do

@@ -12,6 +12,10 @@ const RUNNER: &str = include_str!("runner.sh");
 /// Commands that a shell gets at once.
 pub(super) const BATCH: usize = 1_000;
 
+/// Where no program is found. An empty `PATH` is the current folder to bash, which then reports no
+/// name as not found.
+const NOWHERE: &str = "/nonexistent";
+
 /// Who owns nothing.
 const NOBODY: u32 = 65_534;
 
@@ -64,7 +68,7 @@ impl Shell {
         command
             .current_dir(&place)
             .env_clear()
-            .env("PATH", "")
+            .env("PATH", NOWHERE)
             .env("LC_ALL", "C.UTF-8")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -76,7 +80,7 @@ impl Shell {
             }
             command.uid(NOBODY).gid(NOBODY);
         }
-        let status = command.env("PATH", "").status()?;
+        let status = command.status()?;
         let mut ran = vec![Ran::default(); commands.len()];
         let ended = read_records(&records.join("records"), &mut ran)?;
         count_not_found(&records.join("errors"), &mut ran)?;

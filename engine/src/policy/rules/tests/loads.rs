@@ -234,7 +234,8 @@ fn what_never_speaks_is_warned_about() {
             vec!["rule:rm:2 says what rule:rm says"],
         ),
         (
-            "[[rules]]\ntool='execute_command'\neffect='deny'\n[[rules]]\ntool='execute_command'\ncommand='git push'\neffect='ask'",
+            "[[rules]]\ntool='execute_command'\neffect='deny'\n\
+                [[rules]]\ntool='execute_command'\ncommand='git push'\neffect='ask'",
             vec!["rule:git-push never speaks: rule:execute_command denies all that it matches"],
         ),
         (
@@ -242,11 +243,13 @@ fn what_never_speaks_is_warned_about() {
             vec![],
         ),
         (
-            "[[rules]]\npath='a/**'\neffect='ask'\n[[rules]]\ntool='rm'\npath='a/b'\neffect='allow'",
+            "[[rules]]\npath='a/**'\neffect='ask'\n\
+                [[rules]]\ntool='rm'\npath='a/b'\neffect='allow'",
             vec!["rule:a-b never speaks: rule:a-all asks for all that it matches"],
         ),
         (
-            "[[rules]]\ncommand='python3'\neffect='allow'\n[[rules]]\ncommand='sudo apt'\neffect='allow'",
+            "[[rules]]\ncommand='python3'\neffect='allow'\n\
+                [[rules]]\ncommand='sudo apt'\neffect='allow'",
             vec![
                 "rule:python3 allows whatever python3 is told to run",
                 "rule:sudo-apt allows whatever sudo is told to run",

@@ -154,8 +154,10 @@ effect = "ask"
 #[test]
 fn a_deny_beats_an_allow_in_whatever_order() {
     for text in [
-        "[[rules]]\ncommand = 'yarn'\neffect = 'deny'\n[[rules]]\ncommand = 'yarn test'\neffect = 'allow'",
-        "[[rules]]\ncommand = 'yarn test'\neffect = 'allow'\n[[rules]]\ncommand = 'yarn'\neffect = 'deny'",
+        "[[rules]]\ncommand = 'yarn'\neffect = 'deny'\n\
+            [[rules]]\ncommand = 'yarn test'\neffect = 'allow'",
+        "[[rules]]\ncommand = 'yarn test'\neffect = 'allow'\n\
+            [[rules]]\ncommand = 'yarn'\neffect = 'deny'",
     ] {
         let rules = rules(text);
         assert_eq!(on_command(&rules, "yarn test"), deny("rule:yarn"));

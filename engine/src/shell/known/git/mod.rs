@@ -5,8 +5,8 @@
 //! `gpg.*` where `log.showSignature` or a format of the configuration asks for signatures, the hook
 //! `post-index-change`, helpers of a partial clone, and whatever a submodule's configuration names.
 //! That is what [`Claims::repository`] says; whoever runs the command makes up for it, and sets
-//! `GIT_OPTIONAL_LOCKS=0` and `diff.autoRefreshIndex=false`, without which `status` and `diff` write
-//! the index that they refresh. The words themselves must not ask for any of these.
+//! `GIT_OPTIONAL_LOCKS=0` and `diff.autoRefreshIndex=false`, without which `status` and `diff`
+//! write the index that they refresh. The words themselves must not ask for any of these.
 
 mod verbs;
 

@@ -208,8 +208,9 @@ const VERBS: &[Verb] = &[
     verb(
         "rev-list",
         &[
-            "--count --objects --objects-edge --disk-usage? --header --timestamp --no-commit-header",
-            "--commit-header --bisect --bisect-all --object-names --no-object-names --quiet",
+            "--count --objects --objects-edge --disk-usage? --header --timestamp",
+            "--no-commit-header --commit-header --bisect --bisect-all --object-names",
+            "--no-object-names --quiet",
             LOG,
         ],
         Any,
