@@ -1,5 +1,6 @@
 //! The composition root: opens home, store, ledger and engine for a verb.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,7 @@ use placet_ledger::approval::{Assurance, Channel};
 use placet_ledger::clock::Clock;
 use placet_ledger::envelope::Recorded;
 use placet_ledger::event::LedgerCreated;
-use placet_ledger::id::{LedgerId, Principal, StreamId};
+use placet_ledger::id::{LedgerId, Name, Principal, StreamId};
 use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
 use placet_ledger::owner::Parts;
 use placet_ledger::run::Caller;
@@ -52,6 +53,8 @@ pub(crate) struct Wiring<'a> {
     /// The user's config.
     pub(crate) config: Config,
     config_path: PathBuf,
+    /// Why rules are there, as far as the open ledger tells.
+    pub(crate) reasons: BTreeMap<Name, String>,
     /// Where results and remarks go.
     pub(crate) printer: Printer<'a>,
     runtime: Runtime,
@@ -110,6 +113,7 @@ impl<'a> Wiring<'a> {
             home,
             config,
             config_path,
+            reasons: BTreeMap::new(),
             printer,
             runtime,
         })
@@ -224,6 +228,8 @@ impl<'a> Wiring<'a> {
         if let Some(said) = self.block_on(adopted)? {
             self.printer.note(&said);
         }
+        let in_force = in_force::text(&in_force::rules(&self.config)?)?;
+        self.reasons = in_force::reasons([&in_force[..]]);
         Ok(open)
     }
 

@@ -20,6 +20,9 @@ pub(crate) struct CardOut {
     tier: Option<DeclaredRisk>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<Name>,
+    /// Why the rule is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     proposal: Digest,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<Digest>,
@@ -74,8 +77,8 @@ struct DeniedOut {
 }
 
 impl CardOut {
-    /// The shape of a card at a time.
-    pub(crate) fn of(card: Card, now: Timestamp) -> Self {
+    /// The shape of a card at a time, with the reason of the rule that asks.
+    pub(crate) fn of(card: Card, now: Timestamp, reason: Option<String>) -> Self {
         let denied = card.denied_before.into_iter().map(|denied| DeniedOut {
             call: denied.call,
             note: denied.note,
@@ -91,6 +94,7 @@ impl CardOut {
             tool: card.tool,
             tier: card.tier,
             rule: card.rule,
+            reason,
             proposal: card.proposal,
             request: card.request,
             set: card.set,
