@@ -24,6 +24,7 @@ mod errors;
 mod live_policy;
 mod policy;
 mod questions;
+mod rules;
 mod runs;
 mod shell;
 mod steering;

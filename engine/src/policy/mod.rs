@@ -6,6 +6,8 @@ mod grant;
 mod ruled;
 pub mod rules;
 mod stands;
+#[cfg(test)]
+mod tests;
 
 pub use command::{Certain, certain};
 pub use gate::{Case, Gate, LAYERS, Layer, gate};

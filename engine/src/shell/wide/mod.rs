@@ -14,7 +14,7 @@ mod scan;
 mod script;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::fmt;
 

@@ -264,3 +264,37 @@ fn what_never_speaks_is_warned_about() {
         assert_eq!(found, expected, "{text}");
     }
 }
+
+#[test]
+fn what_is_not_certain_to_tighten_widens() {
+    use placet_ledger::event::Change::{Tightens, Widens};
+    const ALLOW: &str = "[[rules]]\ncommand='git'\neffect='allow'\n";
+    const PORTS: &str = "[[rules]]\ncommand='git'\neffect='allow'\nnetwork=[443]\n";
+    const FETCH: &str = "[[rules]]\ncommand='git fetch'\neffect='allow'\n";
+    const DENY: &str = "[[rules]]\ncommand='rm'\neffect='deny'\n";
+    const ASK: &str = "[[rules]]\ncommand='rm'\neffect='ask'\n";
+    const SOON: &str = "[[rules]]\ncommand='rm'\neffect='ask'\nrequire={expires='1h'}\n";
+    for (before, after, expected) in [
+        (String::new(), String::new(), Tightens),
+        (String::new(), DENY.into(), Tightens),
+        (String::new(), ALLOW.into(), Widens),
+        (DENY.into(), String::new(), Widens),
+        (ASK.into(), String::new(), Widens),
+        (ALLOW.into(), String::new(), Tightens),
+        (ALLOW.into(), format!("{DENY}{ALLOW}"), Tightens),
+        (ALLOW.into(), PORTS.into(), Widens),
+        // Without the longer allow, the shorter one gives its ports.
+        (format!("{PORTS}{FETCH}"), PORTS.into(), Widens),
+        (format!("{ALLOW}{FETCH}"), ALLOW.into(), Tightens),
+        (ASK.into(), DENY.into(), Widens),
+        (ASK.into(), SOON.into(), Widens),
+        (
+            ASK.into(),
+            format!("{ASK}reason='r'\nmatch=['rm x']\n"),
+            Tightens,
+        ),
+    ] {
+        let found = rules(&after).change_from(&rules(&before));
+        assert_eq!(found, expected, "{before} -> {after}");
+    }
+}
