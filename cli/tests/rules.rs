@@ -1,6 +1,8 @@
 //! Rules of the user and of a workspace: how they come into force, what they do to calls, and
 //! what people and programs are told of them.
 
+use std::os::unix::fs::PermissionsExt;
+
 use crate::support::{Output, World};
 
 /// A script with one call a turn, of these tools and arguments.
@@ -20,9 +22,15 @@ const DENY_LOG: &str = "[[rules]]\npath = '*.log'\neffect = 'deny'\nreason = 'lo
 
 /// A world whose agent makes these calls, with this config and workspace file.
 fn world(calls: &[(&str, &str)], config: &str, workspace: &str) -> World {
-    let world = World::with_script(&script(calls));
+    let mut world = World::with_script(&script(calls));
     configure(&world, config);
     std::fs::write(world.path("ws/placet.toml"), workspace).unwrap();
+    // A program that not every machine has.
+    let yarn = world.path("bin/yarn");
+    std::fs::create_dir_all(world.path("bin")).unwrap();
+    std::fs::write(&yarn, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&yarn, std::fs::Permissions::from_mode(0o755)).unwrap();
+    world.search = format!("{}:/usr/bin:/bin", world.path("bin").display());
     world
 }
 
@@ -70,7 +78,7 @@ fn a_deny_refuses_under_the_widest_policy_and_lists() {
     for (tool, arguments) in [
         RM,
         ("write_file", r#"{"path":"OLD.LOG","content":"x"}"#),
-        ("mv", r#"{"source":"old.log","destination":"new.txt"}"#),
+        ("mv", r#"{"from":"old.log","to":"new.txt"}"#),
     ] {
         let world = world(&[(tool, arguments)], DENY_LOG, "");
         let options = [
@@ -264,7 +272,7 @@ fn each_report_about_rules_has_its_answer() {
         (
             "P056",
             deny_rm,
-            "sudo /bin/rm -rf x",
+            "env /bin/rm -rf x",
             &wide[..],
             ("decline", "rule:rm"),
         ),
@@ -308,7 +316,20 @@ fn a_file_of_rules_is_checked_without_coming_into_force() {
                  [[rules]]\ncommand = 'yarn'\neffect = 'deny'\n[[rules]]\ncommand = 'yarn test'\n\
                  effect = 'allow'\nnetwork = [443]\n";
     std::fs::write(world.path("rules.toml"), rules).unwrap();
-    insta::assert_snapshot!(world.show(&["policy", "check", "rules.toml"]), @"");
+    insta::assert_snapshot!(world.show(&["policy", "check", "rules.toml"]), @r"
+rule:kubectl-delete:82
+  asks for the command kubectl delete, wherever it stands, for 2h
+  reason: people first
+rule:yarn
+  denies the command yarn, wherever it stands
+rule:yarn-test
+  allows the command yarn test, by its key, with TCP 443
+  warning: it never speaks: rule:yarn denies all that it matches
+  warning: it allows whatever yarn is told to run
+3 rules, 2 examples as written
+-- stderr --
+-- exit 0 --
+");
     let refused = world.call(&["policy", "check", "rules.toml", "--workspace"]);
     assert_eq!(refused.code, 64);
     assert!(
@@ -348,7 +369,24 @@ fn an_explanation_tells_how_entries_and_rules_stand() {
         });
         lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(told(&["git", "push"]), @"");
-    insta::assert_snapshot!(told(&["git status && curl x.org"]), @"");
-    insta::assert_snapshot!(told(&["git push --force"]), @"");
+    insta::assert_snapshot!(told(&["git", "push"]), @r"
+        key      git push
+        tier     not certain, since `git push` is not on the list: a plugin or a model judges where the policy asks for it, else it is high-risk
+        at most  approve (unknown), by policy:high-risk, under high-risk
+        ");
+    insta::assert_snapshot!(told(&["git status && curl x.org"]), @r"
+    key      none: no entry and no allow covers it
+    tier     not certain, since a control operator: a plugin or a model judges where the policy asks for it, else it is high-risk
+    member   git status: key git status, rule:git-status says allow
+    member   curl x.org: key curl x.org, rule:curl says ask
+    rule     allow by rule:git-status: does not cover it, the command has no key, so nothing that allows covers it
+    rule     ask by rule:curl (no downloads)
+    at most  ask a person (unknown), by rule:curl, under high-risk
+    ");
+    insta::assert_snapshot!(told(&["git push --force"]), @r"
+    key      git push
+    tier     not certain, since `git push` is not on the list: a plugin or a model judges where the policy asks for it, else it is high-risk
+    rule     no-entry by rule:git-push-force
+    at most  approve (unknown), by policy:high-risk, under high-risk
+    ");
 }

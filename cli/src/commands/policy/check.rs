@@ -13,9 +13,9 @@ use crate::ui::checked::page;
 use crate::wire::policy::{CheckedOut, RuleOut};
 use crate::wiring::Wiring;
 
-/// Check a file of rules: its examples are tried, and what never speaks is told
+/// Check a file of rules, and try their examples
 ///
-/// Nothing comes into force. Rules are named as records name them.
+/// Nothing comes into force. What never speaks is told. Rules are named as records name them.
 ///
 /// Example: placet policy check ~/.config/placet/config.toml
 #[derive(Debug, Args)]

@@ -53,6 +53,11 @@ pub enum Why {
     /// Not a path.
     #[error("`path`: {0}")]
     Path(String),
+    /// A tool whose paths no rule sees.
+    #[error(
+        "`path`: {0} only reads, and a rule over paths binds what writes and removes; name the tool without a path"
+    )]
+    Reads(String),
     /// Rules over web addresses.
     #[error(
         "`url`: a rule over web addresses may deny or ask, never allow; list the address \

@@ -17,6 +17,9 @@ use super::{Effect, Rule, Rules, Target};
 /// The tool that runs commands.
 const EXECUTE_COMMAND: &str = "execute_command";
 
+/// The tools that only read files: their calls tell no paths to the gate.
+const READERS: [&str; 5] = ["find", "grep", "ls", "read_file", "stat"];
+
 /// Bytes of a rule's name that come from what it is about.
 const SLUG_BYTES_MAX: usize = 60;
 
@@ -242,6 +245,9 @@ fn effect(written: &Written, origin: Origin) -> Result<Effect, Why> {
         }
         None if effect == Effect::Allow && written.path.is_some() => {
             return Err(Why::AllowsAnyTool);
+        }
+        Some(tool) if written.path.is_some() && READERS.contains(&tool.as_str()) => {
+            return Err(Why::Reads(tool.clone()));
         }
         None | Some(_) => {}
     }

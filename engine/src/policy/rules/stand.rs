@@ -39,6 +39,8 @@ impl Rules {
 impl Rule {
     fn stand(&self, call: &Call<'_>) -> Option<Stand> {
         match (self.stands_to(call), self.effect, &self.target) {
+            // Without a key there is nothing to keep it out of.
+            (_, Effect::NoEntry, _) if call.key.is_none() => None,
             (Match::Matches, ..) => Some(Stand::Speaks),
             (Match::Unreadable, Effect::Ask | Effect::Deny, _) => Some(Stand::Unreadable),
             (Match::Apart, Effect::Allow, Target::Command { entry, pattern }) => {

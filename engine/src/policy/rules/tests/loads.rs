@@ -72,6 +72,10 @@ const WRONG: &[(&str, &str)] = &[
         "tool = 'rm'\neffect = 'allow'\nnetwork = [443]",
         "`network` belongs to an allow",
     ),
+    (
+        "tool = 'read_file'\npath = '.env'\neffect = 'deny'",
+        "`path`: read_file only reads",
+    ),
     ("url = 'https://x.org/*'\neffect = 'allow'", "never allow"),
     (
         "url = 'https://x.org/*'\neffect = 'deny'",
@@ -245,7 +249,10 @@ fn what_never_speaks_is_warned_about() {
         (
             "[[rules]]\npath='a/**'\neffect='ask'\n\
                 [[rules]]\ntool='rm'\npath='a/b'\neffect='allow'",
-            vec!["rule:a-b never speaks: rule:a-all asks for all that it matches"],
+            vec![
+                "rule:a-all binds what writes and removes, not what tools read or commands touch",
+                "rule:a-b never speaks: rule:a-all asks for all that it matches",
+            ],
         ),
         (
             "[[rules]]\ncommand='python3'\neffect='allow'\n\
