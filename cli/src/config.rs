@@ -21,6 +21,10 @@ pub(crate) struct Config {
     pub(crate) containment: ContainmentRule,
     /// The user's rules.
     pub(crate) rules: Rules,
+    /// The model that judges commands.
+    pub(crate) classifier: Option<Classifier>,
+    /// The program that judges every gated call.
+    pub(crate) plugin: Option<Plugin>,
 }
 
 /// The same as it is written.
@@ -33,6 +37,26 @@ struct UserFile {
     containment: ContainmentRule,
     #[serde(default)]
     rules: Vec<Spanned<Written>>,
+    classifier: Option<Classifier>,
+    plugin: Option<Plugin>,
+}
+
+/// A model that judges commands.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Classifier {
+    /// The model, as `--model` takes it.
+    pub(crate) model: String,
+}
+
+/// A program that judges every gated call.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Plugin {
+    /// Its absolute path.
+    pub(crate) command: PathBuf,
+    /// The digest of its file, purpose `file`.
+    pub(crate) digest: Option<String>,
 }
 
 /// An agent.
@@ -165,6 +189,8 @@ pub(crate) fn parse_user(path: &Path, text: &str) -> Result<Config, CommandError
     let file: UserFile = parse(path, text)?;
     Ok(Config {
         agents: file.agents,
+        classifier: file.classifier,
+        plugin: file.plugin,
         containment: file.containment,
         rules: rules(file.rules, Origin::User, (path, text))?,
     })

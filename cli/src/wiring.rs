@@ -327,6 +327,8 @@ impl<'a> Wiring<'a> {
             closed: self.closed()?,
             locks: self.home.locks(),
             machine: Arc::new(machine(self.printer.io(), self.home.running())),
+            container: None,
+            marks: self.home.dir.join("running"),
         })
     }
 

@@ -11,9 +11,10 @@ use placet_ledger::containment::Level;
 use placet_ledger::id::Name;
 use rustix::fs::OFlags;
 
-use crate::classify::Judges;
+use crate::classify::{Classifier, Judges, Plugin, Program};
+use crate::contain::Container;
 use crate::engine::{Outfit, OutfitError};
-use crate::model::{Model, Scripted};
+use crate::model::{Model, ScriptError, Scripted};
 use crate::record::{ConfigRecord, WorkspaceRecord};
 use crate::tool::command::{self, Machine};
 use crate::tool::fs::register_file_tools;
@@ -57,6 +58,11 @@ pub struct LocalOutfit {
     pub locks: PathBuf,
     /// What commands are run with.
     pub machine: Arc<Machine>,
+    /// What shuts in the processes of runs; without it no plugin is asked, and every call that one
+    /// should judge is high-risk.
+    pub container: Option<Container>,
+    /// Where files lie that tell of processes while they run.
+    pub marks: PathBuf,
 }
 
 /// Why a model cannot be used.
@@ -102,8 +108,18 @@ impl Outfit for LocalOutfit {
         Ok((record, registry))
     }
 
-    fn judges(&self, _: &ConfigRecord) -> Result<Judges, OutfitError> {
-        Ok(Judges::default())
+    fn judges(&self, config: &ConfigRecord) -> Result<Judges, OutfitError> {
+        let classifier = config.classifier.as_deref().map(classifier).transpose()?;
+        let plugin = config.plugin.as_ref().zip(self.container.clone());
+        let plugin = plugin.map(|(record, container)| -> Arc<dyn Plugin> {
+            Arc::new(Program {
+                container,
+                path: PathBuf::from(&record.path),
+                digest: record.digest,
+                marks: self.marks.clone(),
+            })
+        });
+        Ok(Judges { plugin, classifier })
     }
 
     fn level(&self) -> Level {
@@ -122,9 +138,45 @@ impl Outfit for LocalOutfit {
             .script
             .clone()
             .ok_or_else(|| failed(Box::new(ModelChoiceError::NoFile)))?;
-        let text = read_text(Path::new(&path))
-            .map_err(|source| failed(Box::new(ModelChoiceError::Read { path, source })))?;
-        let script = Scripted::parse(&text).map_err(|error| failed(Box::new(error)))?;
-        Ok(Arc::new(script))
+        Ok(Arc::new(
+            scripted(path).map_err(|error| failed(Box::new(error)))?,
+        ))
     }
+}
+
+/// Why a script model cannot be had.
+#[derive(Debug, thiserror::Error)]
+enum ScriptedError {
+    #[error(transparent)]
+    Choice(#[from] ModelChoiceError),
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+}
+
+fn scripted(path: String) -> Result<Scripted, ScriptedError> {
+    let text =
+        read_text(Path::new(&path)).map_err(|source| ModelChoiceError::Read { path, source })?;
+    Ok(Scripted::parse(&text)?)
+}
+
+/// The model that judges commands. Its name is that of the script's file; where that lies is where
+/// it is asked.
+fn classifier(spec: &str) -> Result<Classifier, OutfitError> {
+    let path = spec.strip_prefix(SCRIPT_PREFIX);
+    let file = path.and_then(|path| Path::new(path).file_name()?.to_str());
+    let name = format!("{SCRIPT_PREFIX}{}", file.unwrap_or("unknown"));
+    let name: Name = name.parse().map_err(|error| OutfitError::Classifier {
+        spec: spec.to_owned(),
+        source: Box::new(error),
+    })?;
+    let failed = |source: ScriptedError| OutfitError::Classifier {
+        spec: spec.to_owned(),
+        source: Box::new(source),
+    };
+    let path = path.ok_or_else(|| failed(ModelChoiceError::Kind.into()))?;
+    Ok(Classifier {
+        model: Arc::new(scripted(path.to_owned()).map_err(failed)?),
+        name,
+        endpoint: spec.to_owned(),
+    })
 }

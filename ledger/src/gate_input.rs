@@ -318,6 +318,18 @@ pub fn denied_before<'a>(state: &'a RunState, call: &'a Call) -> impl Iterator<I
         .filter(|other| other.id() < call.id() && other.tool() == call.tool())
 }
 
+/// The contents of the authority stream that [`gate_input`] reads: the rules of a run, those in
+/// force, and what is granted.
+pub fn gate_needs_of_authority(state: &RunState, bench: Bench<'_>) -> BTreeSet<Commitment> {
+    let granted = bench.standing.state.grants().values();
+    granted
+        .filter(|grant| grant.holds(bench.at))
+        .map(|grant| grant.entry)
+        .chain(bench.standing.state.rules())
+        .chain([state.started().rules])
+        .collect()
+}
+
 /// The contents that [`gate_input`] reads: where this call and those denied before it aim.
 pub fn gate_needs(state: &RunState, call: CallId) -> BTreeSet<Commitment> {
     let Some(call) = state.call(call) else {

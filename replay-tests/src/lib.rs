@@ -10,6 +10,7 @@ pub mod cut;
 pub mod facts;
 pub mod faulty_store;
 pub mod history;
+pub mod judges;
 pub mod mutate;
 pub mod people;
 pub mod play;

@@ -91,6 +91,8 @@ pub struct Options {
     pub park_expiry_ms: u64,
     /// What a person asks for.
     pub prompt: String,
+    /// The config in force.
+    pub config: ConfigRecord,
 }
 
 impl Default for Options {
@@ -104,6 +106,7 @@ impl Default for Options {
             limits: Limits::default(),
             park_expiry_ms: 86_400_000,
             prompt: String::from("Do it."),
+            config: ConfigRecord::default(),
         }
     }
 }
@@ -301,7 +304,7 @@ impl World {
             system: String::from("You are tested."),
             agent: "default".parse()?,
             model,
-            config: ConfigRecord::default(),
+            config: options.config,
             workspace: WORKSPACE.into(),
             tools: options.tools,
             denied: options.denied,

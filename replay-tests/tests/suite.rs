@@ -8,6 +8,7 @@
 
 mod answer_coverage;
 mod bind;
+mod classifier;
 mod crash_points;
 mod crash_windows;
 mod decisions;

@@ -66,6 +66,19 @@ fn the_core_is_pure() {
 }
 
 #[test]
+fn processes_start_in_few_places() {
+    assert_each(rules::processes_start_in_few_places);
+    let tree = workspace();
+    for (path, starts) in rules::STARTS_PROCESSES {
+        let source = tree.get(path).map_or("", |source| source.production());
+        assert!(
+            source.contains("Command::new"),
+            "{path} no longer starts {starts}"
+        );
+    }
+}
+
+#[test]
 fn imports_follow_the_layer_table() {
     let tree = workspace();
     let document = tree

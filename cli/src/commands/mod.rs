@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod inbox;
+mod judging;
 pub(crate) mod man;
 pub(crate) mod policy;
 pub(crate) mod run;

@@ -16,6 +16,7 @@ use placet_ledger::policy::{ApprovalPolicy, Attendance, EXECUTE_COMMAND};
 
 use crate::args::{count, duration_ms, expiry_ms};
 use crate::commands::attend::{self, Drive};
+use crate::commands::judging::judging;
 use crate::commands::start::GateArgs;
 use crate::commands::words;
 use crate::error::{CommandError, Kind};
@@ -127,6 +128,7 @@ pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, 
     outfit
         .model(&new.model, &new.config)
         .map_err(CommandError::usage)?;
+    outfit.judges(&new.config).map_err(CommandError::usage)?;
     let mut open = wiring.open_or_create(events)?;
     let run = wiring.block_on(open.engine.start(&caller, new))?;
     wiring.printer.note(&format!("run {run}"));
@@ -151,6 +153,8 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
         }
     };
     let (model, config) = model(spec, &base)?;
+    let beside = wiring.config_folder();
+    let config = judging(&wiring.config, &beside, &gated.workspace, config)?;
     let mut limits = args.caps.limits();
     limits.iterations = limits.iterations.or(Some(ITERATIONS_DEFAULT));
     let attendance = attendance(args.park, args.attend, wiring.attended());

@@ -56,7 +56,11 @@ impl Place {
     /// A job that runs a program from its arguments.
     pub(crate) fn job(&self, argv: &[&str]) -> Job {
         Job {
-            program: program(argv[0]),
+            program: if argv[0].starts_with('/') {
+                argv[0].into()
+            } else {
+                program(argv[0])
+            },
             digest: None,
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
             workspace: self.path("work"),
@@ -72,6 +76,7 @@ impl Place {
                 head_bytes: 256 << 10,
                 tail_bytes: 256 << 10,
             },
+            stdin: String::new(),
             mark: self.path("running/run-call"),
         }
     }
@@ -120,4 +125,42 @@ pub(crate) fn program(name: &str) -> PathBuf {
     found
         .find(|path| path.exists())
         .unwrap_or_else(|| panic!("{name} is not in a folder of the system"))
+}
+
+impl Place {
+    /// Builds the program of attempts in the workspace.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the compiler, outside of any run"
+    )]
+    pub(crate) fn attempts(&self) -> String {
+        let program = self.path("work/attempts");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/contain/attempts.c");
+        let built = std::process::Command::new("cc")
+            .args(["-O1", "-w", "-o"])
+            .arg(&program)
+            .arg(source)
+            .status()
+            .unwrap();
+        assert!(built.success(), "cc");
+        program.to_str().unwrap().to_owned()
+    }
+
+    /// What an attempt printed.
+    pub(crate) fn attempt(&self, words: &[&str]) -> String {
+        let program = self.attempts();
+        let mut argv = vec![program.as_str()];
+        argv.extend(words);
+        let ran = self.run(&self.job(&argv));
+        assert_eq!(ran.ending, Ending::Exited(0), "{}", text(&ran.stderr.head));
+        text(&ran.stdout.head)
+    }
+
+    /// A pipe with a name in the workspace: its reader sees the end only when all writers ended.
+    pub(crate) fn pipe(&self) -> PathBuf {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let path = self.path("work/pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        path
+    }
 }

@@ -1,19 +1,35 @@
 //! What judges a command that no rule knows: plugin, model; anything unclear is high-risk.
 //!
-//! The order is rule, plugin, model, floor. A hazard is high-risk whoever judges, and only the
-//! exact words `read-only` and `low-risk` lower anything.
+//! A plugin is asked first, about every gated call of a run that has one. It may raise anything; it
+//! lowers no hazard, and no tool that says itself how risky it is. What it leaves to others is
+//! judged by the rule, and else by the model, which is asked only where its word would change what
+//! happens, and never about what clearly changes something. Only the exact words `read-only` and
+//! `low-risk` lower anything.
+
+mod model;
+mod plugin;
+mod prompt;
+mod verdict;
+
+use std::fmt;
+use std::sync::Arc;
 
 use placet_ledger::canonical;
 use placet_ledger::content::{Commitment, Text, Texts};
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{Demand, RiskSource};
-use placet_ledger::id::{CallId, Name};
+use placet_ledger::id::{CallId, Name, RunId};
 use placet_ledger::judge::CommandInput;
 use placet_ledger::risk::{DeclaredRisk, RiskTier};
 use placet_ledger::run::{Assessment, Command};
 use serde::Serialize;
 
-use crate::policy::{Certain, certain};
+use crate::policy::{Certain, certain, mutating};
+use plugin::Lowers;
+
+pub use model::{Classifier, MODEL_LIMIT_MS};
+pub use plugin::{Answer, PLUGIN_LIMIT_MS, Plugin, Program};
+pub use prompt::{MESSAGE_CHARS_MAX, MESSAGES_MAX, PROMPT_VERSION};
 
 /// A text with its commitment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +43,8 @@ pub struct Said {
 /// A proposal that is to be judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
+    /// The run.
+    pub run: RunId,
     /// The call.
     pub call: CallId,
     /// Digest of its proposal.
@@ -43,8 +61,10 @@ pub struct Question {
     pub conversation: Vec<Said>,
     /// Whether the verdict depends on the tier.
     pub tier_matters: bool,
-    /// Whether a plugin judges every gated call of the run.
-    pub plugin: bool,
+    /// Digest of the plugin that judges every gated call of the run.
+    pub plugin: Option<Digest>,
+    /// The folder that the run works in.
+    pub workspace: Option<String>,
     /// How many calls of the run a model judged before.
     pub judged_before: usize,
 }
@@ -81,6 +101,8 @@ struct Inputs<'a> {
     arguments: Commitment,
     conversation: Vec<Commitment>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    plugin: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<u32>,
     proposal: Digest,
     tool: &'a Name,
@@ -106,13 +128,34 @@ impl Question {
                 let reason = String::from("plainly read-only");
                 judged(RiskSource::Rule, RiskTier::ReadOnly, reason)
             }
-            Certain::HighRisk(why) | Certain::Nothing(why) => {
+            Certain::HighRisk(why) => judged(RiskSource::Floor, RiskTier::HighRisk, why),
+            Certain::Nothing(why) => {
+                let found = command.text.as_deref().and_then(mutating);
+                let why = found.map_or(why, |found| format!("it changes things: {found}"));
                 judged(RiskSource::Floor, RiskTier::HighRisk, why)
             }
         }
     }
 
-    fn inputs(&self, prompt: Option<u32>) -> Digest {
+    /// The command, where a model may say how risky it is and that would change what happens.
+    fn for_a_model(&self) -> Option<&str> {
+        let command = self.command.as_ref().filter(|_| self.tier_matters)?;
+        let text = command.text.as_deref()?;
+        match certain(command) {
+            Certain::Nothing(_) => mutating(text).is_none().then_some(text),
+            Certain::ReadOnly | Certain::HighRisk(_) => None,
+        }
+    }
+
+    /// How far a plugin may lower the call.
+    fn may_lower(&self) -> Lowers {
+        match self.command.as_ref().map(certain) {
+            Some(Certain::ReadOnly | Certain::Nothing(_)) => Lowers::Anything,
+            Some(Certain::HighRisk(_)) | None => Lowers::Nothing,
+        }
+    }
+
+    fn inputs(&self, prompt: Option<u32>, source: RiskSource) -> Digest {
         let inputs = Inputs {
             arguments: self.arguments.commitment,
             conversation: self
@@ -120,6 +163,10 @@ impl Question {
                 .iter()
                 .map(|said| said.commitment)
                 .collect(),
+            plugin: match source {
+                RiskSource::Plugin => self.plugin,
+                RiskSource::Rule | RiskSource::Model | RiskSource::Floor => None,
+            },
             prompt,
             proposal: self.proposal,
             tool: &self.tool,
@@ -143,7 +190,7 @@ impl Judgement {
         let command = Command::Assess(Assessment {
             call: question.call,
             demand: self.demand,
-            inputs: question.inputs(prompt),
+            inputs: question.inputs(prompt, self.source),
             model,
             prompt,
             proposal: question.proposal,
@@ -154,11 +201,35 @@ impl Judgement {
     }
 }
 
-/// What can be asked about a call.
+/// Who can be asked about a call.
 #[derive(Clone, Default)]
-pub struct Judges {}
+pub struct Judges {
+    /// The plugin of the run.
+    pub plugin: Option<Arc<dyn Plugin>>,
+    /// The model that judges commands.
+    pub classifier: Option<Classifier>,
+}
+
+impl fmt::Debug for Judges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Judges")
+            .field("plugin", &self.plugin.is_some())
+            .field("classifier", &self.classifier.as_ref().map(|by| &by.name))
+            .finish()
+    }
+}
 
 /// Has a call judged.
-pub async fn assess(question: &Question, _judges: &Judges) -> Judgement {
-    question.unsaid()
+pub async fn assess(question: &Question, judges: &Judges) -> Judgement {
+    let unsaid = question.unsaid();
+    if let Some(pinned) = question.plugin {
+        let plugin = judges.plugin.as_deref();
+        if let Some(said) = plugin::ask(question, pinned, plugin, &unsaid).await {
+            return said;
+        }
+    }
+    match (question.for_a_model(), &judges.classifier) {
+        (Some(command), Some(classifier)) => model::ask(question, command, classifier).await,
+        (Some(_) | None, _) => unsaid,
+    }
 }

@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::output::Keeper;
-use super::spec::{Order, Report, Spec, line};
+use super::spec::{Order, Report, Spec, line, temporary_folder};
 use super::{ContainError, Container, Job, Ran, probe};
 use crate::stop::Halt;
 
@@ -34,7 +34,7 @@ pub(super) async fn run(
         job: Some(job.clone()),
         parts,
         home: container.home.clone(),
-        temporary: None,
+        temporary: temporary_folder(Some(&job.workspace)),
     };
     // A path that is no text cannot be told to the helper.
     let spec = line(&spec).map_err(|error| ContainError::Setup(error.to_string()))?;

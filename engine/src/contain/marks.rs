@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +27,9 @@ pub(super) struct Mark {
     boot: String,
     /// The process namespace in which the pid counts.
     namespace: String,
-    /// The folder for temporary files, where it must be removed.
-    temporary: Option<PathBuf>,
+    /// The folder for temporary files, whose name no other call has. Where it is one of the
+    /// machine it must be removed.
+    temporary: PathBuf,
 }
 
 fn boot() -> io::Result<String> {
@@ -42,7 +44,7 @@ fn namespace() -> io::Result<String> {
 
 impl Mark {
     /// The mark of this process.
-    pub(super) fn own(temporary: Option<PathBuf>) -> io::Result<Self> {
+    pub(super) fn own(temporary: PathBuf) -> io::Result<Self> {
         let pid = getpid().as_raw_pid();
         let process = Process::of(pid).ok_or(ErrorKind::NotFound)?;
         Ok(Self {
@@ -65,41 +67,34 @@ impl Mark {
             .mode(0o600)
             .open(&beside)?;
         file.write_all(&serde_json::to_vec(self)?)?;
-        fs::rename(beside, path)
+        // What is there already names another call, which may still run.
+        renameat_with(CWD, &beside, CWD, path, RenameFlags::NOREPLACE).map_err(|error| {
+            let _left = fs::remove_file(&beside);
+            error.into()
+        })
     }
 
-    /// What descends from the process that it names, and that process; nothing where its pid
-    /// belongs to another by now.
-    fn alive(&self) -> io::Result<Vec<Process>> {
-        let named = Process::of(self.pid);
-        match named {
-            Some(process) if process.start == self.start => {
-                let mut found = reap::descendants(self.pid, None)?;
-                found.extend((!process.ended).then_some(process));
-                Ok(found)
-            }
-            // The kernel gives no pid again that still names a session.
-            Some(_) => Ok(Vec::new()),
-            None => self.orphans(),
-        }
+    /// The watcher, unless its pid belongs to another by now.
+    fn watcher(&self) -> Option<Process> {
+        let found = Process::of(self.pid);
+        found.filter(|process| process.start == self.start && !process.ended)
     }
 
-    /// What is left of the session of a watcher that was killed. Whatever else has that session
-    /// by now does not have the folder of this call in its environment.
-    fn orphans(&self) -> io::Result<Vec<Process>> {
-        let Some(temporary) = &self.temporary else {
-            return Ok(Vec::new());
+    /// What descends from the watcher, and what is left of one that was killed: by the folder in
+    /// its environment, which no other call has.
+    fn left(&self) -> io::Result<Vec<Process>> {
+        let mut found = match self.watcher() {
+            Some(watcher) => reap::descendants(watcher.pid, None)?,
+            None => Vec::new(),
         };
-        let wanted = format!("TMPDIR={}", temporary.display());
+        let wanted = format!("TMPDIR={}", self.temporary.display());
         let of_call = |process: &Process| {
             let environment = fs::read(format!("/proc/{}/environ", process.pid));
             environment.is_ok_and(|all| all.split(|&b| b == 0).any(|one| one == wanted.as_bytes()))
         };
-        let mut found = reap::all()?;
-        found.retain(|process| {
-            let later = process.start >= self.start && !process.ended;
-            later && process.session == self.pid && of_call(process)
-        });
+        let mut orphans = reap::all()?;
+        orphans.retain(|process| process.start >= self.start && !process.ended && of_call(process));
+        found.extend(orphans);
         Ok(found)
     }
 
@@ -114,11 +109,15 @@ impl Mark {
         }
         let mut told = BTreeSet::new();
         for _ in 0..ROUNDS_MAX {
-            let alive = self.alive()?;
-            if alive.is_empty() {
+            // The watcher goes last: till then whatever loses its parent becomes its child.
+            let mut left = self.left()?;
+            if left.is_empty() {
+                left.extend(self.watcher());
+            }
+            if left.is_empty() {
                 return Ok(!told.is_empty());
             }
-            for process in &alive {
+            for process in &left {
                 told.insert((process.pid, process.start));
                 kill(process)?;
             }
@@ -188,9 +187,7 @@ fn end_one(path: &Path) -> io::Result<bool> {
     }
     let mark: Mark = serde_json::from_slice(&bytes)?;
     let alive = mark.end()?;
-    if let Some(temporary) = &mark.temporary {
-        remove_folder(temporary)?;
-    }
+    remove_folder(&mark.temporary)?;
     remove(path)?;
     Ok(alive)
 }

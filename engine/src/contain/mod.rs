@@ -50,7 +50,7 @@ pub struct Limits {
 pub struct Job {
     /// The program's absolute path.
     pub program: PathBuf,
-    /// Digest of the program's file, where the user can change it: the file run is the one digested.
+    /// Digest of the program's file, where the user can change it: what runs is what was digested.
     pub digest: Option<Digest>,
     /// Its arguments, its own name first.
     pub argv: Vec<String>,
@@ -64,6 +64,8 @@ pub struct Job {
     pub network: BTreeSet<u16>,
     /// What its environment has beside the usual.
     pub env: BTreeMap<String, String>,
+    /// What it reads on its standard input, which then ends.
+    pub stdin: String,
     /// What it may use.
     pub limits: Limits,
     /// The file that tells of it while it runs.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use placet_ledger::containment::Part;
 
 use super::Helper;
-use super::spec::{Channel, Report, Spec};
+use super::spec::{Channel, Report, Spec, temporary_folder};
 
 /// A helper that says nothing for so long says nothing at all.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -67,7 +67,7 @@ fn attempt(helper: &Helper, parts: BTreeSet<Part>) -> io::Result<Report> {
         job: None,
         parts,
         home: None,
-        temporary: None,
+        temporary: temporary_folder(None),
     };
     let said = channel.send(&spec).and_then(|()| channel.receive());
     // The end of the socket ends a helper that still runs.

@@ -15,7 +15,6 @@ const PAGE_BYTES: u64 = 4096;
 pub(super) struct Process {
     pub(super) pid: i32,
     pub(super) parent: i32,
-    pub(super) session: i32,
     /// Ticks from the start of the machine to its own: a pid that is used again has another.
     pub(super) start: u64,
     pub(super) threads: u64,
@@ -35,11 +34,9 @@ impl Process {
         let (_, rest) = rest.rsplit_once(") ")?;
         let fields: Vec<_> = rest.split_ascii_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
-        let word = |index: usize| i32::try_from(number(index)?).ok();
         Some(Self {
             pid: pid.parse().ok()?,
-            parent: word(1)?,
-            session: word(3)?,
+            parent: i32::try_from(number(1)?).ok()?,
             start: u64::try_from(number(19)?).ok()?,
             threads: u64::try_from(number(17)?).ok()?,
             ended: matches!(*fields.first()?, "Z" | "X"),
@@ -137,7 +134,6 @@ mod tests {
             let expected = Process {
                 pid: 42,
                 parent: 7,
-                session: 41,
                 start: 9876,
                 threads: 3,
                 ended: false,

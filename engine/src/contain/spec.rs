@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use placet_ledger::containment::Part;
 use serde::de::DeserializeOwned;
@@ -22,8 +22,8 @@ pub(super) struct Spec {
     pub(super) parts: BTreeSet<Part>,
     /// The person's home, whose toolchains can be read.
     pub(super) home: Option<PathBuf>,
-    /// The private folder for temporary files, where no mount gives one.
-    pub(super) temporary: Option<PathBuf>,
+    /// The private folder for temporary files, whose name no other call has.
+    pub(super) temporary: PathBuf,
 }
 
 impl Spec {
@@ -46,6 +46,13 @@ impl Spec {
     pub(super) fn granted_ports(&self) -> bool {
         self.job.as_ref().is_some_and(|job| !job.network.is_empty())
     }
+}
+
+/// A name for a folder for temporary files, beside the workspace and not in it.
+pub(super) fn temporary_folder(workspace: Option<&Path>) -> PathBuf {
+    let taken = workspace == Some(Path::new("/tmp"));
+    let name = format!("placet-{}", uuid::Uuid::new_v4().simple());
+    Path::new(if taken { "/var/tmp" } else { "/tmp" }).join(name)
 }
 
 /// A later line to the helper.
@@ -79,18 +86,18 @@ pub(super) struct Lack {
 
 impl Lack {
     /// The absence of one part.
-    pub(super) fn of(part: Part, why: impl ToString) -> Self {
+    pub(super) fn of(part: Part, why: impl Into<String>) -> Self {
         Self {
             parts: vec![part],
-            why: why.to_string(),
+            why: why.into(),
         }
     }
 
     /// A failure that no part is to blame for.
-    pub(super) fn whole(why: impl ToString) -> Self {
+    pub(super) fn whole(why: impl Into<String>) -> Self {
         Self {
             parts: Vec::new(),
-            why: why.to_string(),
+            why: why.into(),
         }
     }
 }

@@ -11,10 +11,10 @@ use placet_ledger::precondition::{Aim, Precondition};
 use placet_ledger::run::{Call, Effect, RunState};
 use serde_json::Value;
 
-use crate::classify::{Question, Said};
+use crate::classify::{MESSAGES_MAX, Question, Said};
 use crate::context::{Conversation, Provider};
 use crate::model::Request;
-use crate::record::{ScopeRecord, ScopeTool};
+use crate::record::{ScopeRecord, ScopeTool, WorkspaceRecord};
 
 /// Why an effect cannot be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +64,7 @@ pub enum Brief {
         over: Option<usize>,
     },
     /// Have a proposal judged.
-    Assess(Question),
+    Assess(Box<Question>),
     /// Find out what became of an interrupted execution.
     Reconcile {
         /// The run.
@@ -164,9 +164,6 @@ fn propose(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief, B
     })
 }
 
-/// Messages of a person that a classifier may see.
-const MESSAGES_MAX: usize = 5;
-
 fn assess(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief, BriefError> {
     let call = state.call(id).ok_or(BriefError::Content("call"))?;
     let proposed = call.proposed().ok_or(BriefError::Content("proposal"))?;
@@ -194,7 +191,11 @@ fn assess(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief, Br
         let judged = call.assessed().map(|assessed| assessed.source);
         judged == Some(RiskSource::Model)
     };
-    Ok(Brief::Assess(Question {
+    let workspace = state.texts().get("workspace");
+    let workspace = workspace.and_then(|blob| contents.bytes(&blob.commitment));
+    let workspace = workspace.and_then(|bytes| serde_json::from_slice(bytes).ok());
+    Ok(Brief::Assess(Box::new(Question {
+        run: state.run(),
         call: id,
         proposal: proposed.digest,
         tool: proposed.tool.clone(),
@@ -203,9 +204,10 @@ fn assess(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief, Br
         command: command_input(contents, proposed),
         conversation: messages.filter(|_| attended).filter_map(said).collect(),
         tier_matters,
-        plugin: state.started().plugin.is_some(),
+        plugin: state.started().plugin,
+        workspace: workspace.map(|record: WorkspaceRecord| record.path),
         judged_before: state.calls().filter(by_model).count(),
-    }))
+    })))
 }
 
 fn reconcile(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief, BriefError> {

@@ -114,6 +114,15 @@ pub enum OutfitError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The model that judges commands.
+    #[error("cannot use the classifier {spec}")]
+    Classifier {
+        /// The model, as the config names it.
+        spec: String,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The model.
     #[error("cannot use the model {name}")]
     Model {

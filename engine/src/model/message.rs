@@ -65,3 +65,31 @@ impl Request {
         self.messages.iter().filter(assistant).count()
     }
 }
+
+/// What a model is sent to judge one command: a request of its own, without tools and without the
+/// conversation of the agent that wants the command run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classify {
+    /// What the model is told to do.
+    pub system: String,
+    /// What it is to judge, fenced.
+    pub text: String,
+    /// The command as it was proposed, for a model that looks it up.
+    pub command: String,
+    /// How many commands of the run a model judged before.
+    pub judged_before: usize,
+}
+
+impl Classify {
+    /// The same as a conversation.
+    pub fn request(&self) -> Request {
+        let messages = [
+            Message::System(self.system.clone()),
+            Message::User(self.text.clone()),
+        ];
+        Request {
+            messages: messages.map(Arc::new).to_vec(),
+            tools: Vec::new(),
+        }
+    }
+}

@@ -2,8 +2,9 @@
 
 mod message;
 mod scripted;
+mod verdicts;
 
-pub use message::{Message, MessageCall, Request, ToolInfo};
+pub use message::{Classify, Message, MessageCall, Request, ToolInfo};
 pub use scripted::{ScriptError, Scripted};
 
 use async_trait::async_trait;
@@ -55,4 +56,9 @@ pub struct ModelError {
 pub trait Model: Send + Sync {
     /// Continues the conversation; what is said on the way can be heard.
     async fn complete(&self, request: &Request, heard: &Heard) -> Result<Reply, ModelError>;
+
+    /// Judges a command; nobody hears it.
+    async fn classify(&self, question: &Classify) -> Result<Reply, ModelError> {
+        self.complete(&question.request(), &Heard::default()).await
+    }
 }

@@ -1,7 +1,8 @@
 //! The script model: replies from a TOML file, for first steps, examples and tests.
 //!
 //! The turn served is the number of replies that the run has already, so that a resumed run goes
-//! on where it was. Past its end a script fails and says so.
+//! on where it was. Past its end a script fails and says so. What it says as a classifier stands in
+//! entries of its own.
 
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use placet_ledger::event::{ModelFailure, Stop};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Model, ModelError, Reply, ReplyCall, Request};
+use super::verdicts::{VerdictEntry, Verdicts};
+use super::{Classify, Model, ModelError, Reply, ReplyCall, Request};
 use crate::heard::Heard;
 
 /// Why a script cannot be used.
@@ -30,6 +32,14 @@ pub enum ScriptError {
         /// What is wrong.
         what: &'static str,
     },
+    /// An entry for the classifier that says too much or too little.
+    #[error("classify entry {entry}: {what}")]
+    Classify {
+        /// Which entry, from 1.
+        entry: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,6 +47,8 @@ pub enum ScriptError {
 struct ScriptFile {
     #[serde(default)]
     turn: Vec<TurnEntry>,
+    #[serde(default)]
+    classify: Vec<VerdictEntry>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,7 +82,10 @@ struct Turn {
 
 /// Replies from a script.
 #[derive(Debug)]
-pub struct Scripted(Vec<Turn>);
+pub struct Scripted {
+    turns: Vec<Turn>,
+    verdicts: Verdicts,
+}
 
 impl Scripted {
     /// Reads a script.
@@ -80,7 +95,10 @@ impl Scripted {
         let turns = (1..)
             .zip(file.turn)
             .map(|(number, entry)| turn(number, entry));
-        turns.collect::<Result<_, _>>().map(Self)
+        Ok(Self {
+            turns: turns.collect::<Result<_, _>>()?,
+            verdicts: Verdicts::new(file.classify)?,
+        })
     }
 }
 
@@ -160,10 +178,10 @@ fn json(value: toml::Value) -> Result<Value, &'static str> {
 impl Model for Scripted {
     async fn complete(&self, request: &Request, heard: &Heard) -> Result<Reply, ModelError> {
         let served = request.turn();
-        let Some(turn) = self.0.get(served) else {
+        let Some(turn) = self.turns.get(served) else {
             let detail = format!(
                 "the script ends after turn {}, and another one was asked for",
-                self.0.len()
+                self.turns.len()
             );
             return Err(ModelError {
                 kind: ModelFailure::Provider,
@@ -171,13 +189,7 @@ impl Model for Scripted {
                 used: None,
             });
         };
-        if let Some(ms) = turn.delay_ms {
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "the script asks for a slow model"
-            )]
-            tokio::time::sleep(Duration::from_millis(ms)).await;
-        }
+        delay(turn.delay_ms).await;
         if let Ok(reply) = &turn.reply {
             // By words, as models speak.
             reply
@@ -186,6 +198,21 @@ impl Model for Scripted {
                 .for_each(|piece| heard.text(piece));
         }
         turn.reply.clone()
+    }
+
+    async fn classify(&self, question: &Classify) -> Result<Reply, ModelError> {
+        self.verdicts.serve(question).await
+    }
+}
+
+/// Waits as a slow model would.
+pub(super) async fn delay(ms: Option<u64>) {
+    if let Some(ms) = ms {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the script asks for a slow model"
+        )]
+        tokio::time::sleep(Duration::from_millis(ms)).await;
     }
 }
 

@@ -18,6 +18,7 @@ use placet_ledger::risk::{DeclaredRisk, RiskTier};
 
 use super::command::{Certain, certain};
 use super::grant::CommandEntry;
+use super::mutating::mutating;
 use super::ruled::{Ruled, is_destructive, ruled};
 use crate::steering::{self, UNREADABLE, rule_of};
 
@@ -207,9 +208,12 @@ fn tier(case: &Case<'_>) -> Tier {
         (Some(Certain::HighRisk(_)) | None, _) => Some(RiskTier::HighRisk),
         (Some(_), None) => None,
         (Some(certain), Some(judged)) => Some(match judged.source {
-            RiskSource::Plugin | RiskSource::Model => judged.tier,
+            RiskSource::Plugin if case.plugin => judged.tier,
+            RiskSource::Model if !is_mutating(case) => judged.tier,
             RiskSource::Rule if *certain == Certain::ReadOnly => RiskTier::ReadOnly,
-            RiskSource::Rule | RiskSource::Floor => RiskTier::HighRisk,
+            RiskSource::Plugin | RiskSource::Model | RiskSource::Rule | RiskSource::Floor => {
+                RiskTier::HighRisk
+            }
         }),
     };
     match judged {
@@ -231,6 +235,13 @@ fn shown_tier(case: &Case<'_>) -> DeclaredRisk {
         Tier::Known(tier) if looked_at || case.declared.known().is_some() => tier.into(),
         Tier::Known(_) | Tier::Unjudged => case.declared,
     }
+}
+
+/// Whether a command clearly changes something, whatever a model says of it.
+fn is_mutating(input: &GateInput<'_>) -> bool {
+    let command = input.command.as_ref();
+    let text = command.and_then(|command| command.text.as_deref());
+    text.is_some_and(|text| mutating(text).is_some())
 }
 
 /// Whether the syntax of a command makes it high-risk, whatever it does.

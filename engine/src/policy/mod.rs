@@ -3,6 +3,7 @@
 mod command;
 mod gate;
 mod grant;
+mod mutating;
 mod ruled;
 pub mod rules;
 mod stands;
@@ -12,4 +13,5 @@ mod tests;
 pub use command::{Certain, certain};
 pub use gate::{Case, Gate, LAYERS, Layer, gate};
 pub use grant::CommandEntry;
+pub use mutating::mutating;
 pub use stands::{CommandStands, EntryStands, Member, RuleStands, Stands};

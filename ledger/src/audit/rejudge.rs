@@ -6,7 +6,7 @@ use crate::approval::By;
 use crate::containment::Level;
 use crate::content::{Commitment, Contents};
 use crate::event::{ApprovalGranted, CallRefused, Event, RefusalKind};
-use crate::gate_input::{Bench, gate_input, gate_needs};
+use crate::gate_input::{Bench, gate_input, gate_needs, gate_needs_of_authority};
 use crate::id::{CallId, Version};
 use crate::judge::{Judge, Verdict};
 use crate::run::{RunState, Turn};
@@ -122,7 +122,11 @@ pub(super) fn judge_again(
     (call, recorded): &(CallId, Verdict),
 ) -> Again {
     let needs = gate_needs(before, *call);
-    if needs.iter().any(|needed| contents.get(needed).is_none()) {
+    let trusted = gate_needs_of_authority(before, bench);
+    let known = bench.standing.contents;
+    if needs.iter().any(|needed| contents.get(needed).is_none())
+        || trusted.iter().any(|needed| known.get(needed).is_none())
+    {
         return Again::Unknown;
     }
     let Some(input) = gate_input(before, contents, bench, *call) else {

@@ -6,6 +6,7 @@
 //! computed against. `ask_user` and `retrieve_result` are what the engine has itself.
 
 mod change;
+mod command;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,7 +28,7 @@ use placet_ledger::containment::Level;
 use placet_ledger::content::Text;
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::permit::Permit;
-use placet_ledger::policy::ASK_USER;
+use placet_ledger::policy::{ASK_USER, EXECUTE_COMMAND};
 use placet_ledger::precondition::NodeId;
 use placet_ledger::risk::DeclaredRisk;
 use serde_json::{Value, json};
@@ -35,6 +36,7 @@ use tokio::sync::Notify;
 
 use crate::script::ScriptModel;
 use change::{Change, field, node};
+pub use command::SimProgram;
 
 /// The folder that runs of a test work in; nothing on disk is ever touched.
 pub const WORKSPACE: &str = "/simulated";
@@ -49,6 +51,10 @@ const TOOLS: [(&str, DeclaredRisk, &[&str]); 7] = [
     ("set", DeclaredRisk::HighRisk, &["key", "value"]),
     ("shell", DeclaredRisk::Unknown, &["command"]),
 ];
+
+/// The tool that runs commands, which a world has only where a test wants it.
+const COMMANDS: (&str, DeclaredRisk, &[&str]) =
+    (EXECUTE_COMMAND, DeclaredRisk::Unknown, &["command"]);
 
 /// What an execution does in place of its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +98,8 @@ struct Inner {
     changed: Vec<String>,
     root: NodeId,
     models: BTreeMap<Name, Arc<ScriptModel>>,
+    commands: Option<command::Programs>,
+    judges: Judges,
 }
 
 /// The counted tools of a world, and what there is outside of its ledger.
@@ -115,6 +123,8 @@ impl Tools {
             changed: Vec::new(),
             root: node(2),
             models: BTreeMap::new(),
+            commands: None,
+            judges: Judges::default(),
         };
         Arc::new(Self {
             inner: Mutex::new(inner),
@@ -182,6 +192,24 @@ impl Tools {
         self.lock().changed.push(tool.to_owned());
     }
 
+    /// Has calls judged by these.
+    pub fn judge_by(&self, judges: Judges) {
+        self.lock().judges = judges;
+    }
+
+    /// Offers `execute_command` to runs that start from now on.
+    pub fn offer_commands(&self) {
+        self.lock().commands.get_or_insert_default();
+    }
+
+    /// What a proposal of this very command tells of its program; a shut-in one of the system, if a
+    /// test says nothing. Offers `execute_command`.
+    pub fn describe_command(&self, command: &str, program: SimProgram) {
+        let mut inner = self.lock();
+        let programs = inner.commands.get_or_insert_default();
+        programs.insert(command.to_owned(), program);
+    }
+
     /// Puts another folder where the workspace was.
     pub fn replace_workspace(&self) {
         self.lock().root = node(77);
@@ -221,12 +249,13 @@ impl Tools {
     }
 
     fn registry(self: &Arc<Self>, results: Arc<dyn Results>) -> Result<Registry, RegistryError> {
-        let (gone, changed) = {
+        let (gone, changed, commands) = {
             let inner = self.lock();
-            (inner.gone.clone(), inner.changed.clone())
+            let commands = inner.commands.as_ref().map(|_| COMMANDS);
+            (inner.gone.clone(), inner.changed.clone(), commands)
         };
         let mut registry = Registry::new();
-        for (name, risk, properties) in TOOLS {
+        for (name, risk, properties) in TOOLS.into_iter().chain(commands) {
             if gone.iter().any(|tool| tool == name) {
                 continue;
             }
@@ -239,7 +268,7 @@ impl Tools {
             });
             match name {
                 ASK_USER => registry.question(spec)?,
-                "set" | "move" => registry.pair(spec, half.clone(), half)?,
+                "set" | "move" | EXECUTE_COMMAND => registry.pair(spec, half.clone(), half)?,
                 _ => registry.plain(spec, half)?,
             }
         }
@@ -293,7 +322,7 @@ impl Outfit for SimOutfit {
     }
 
     fn judges(&self, _: &ConfigRecord) -> Result<Judges, OutfitError> {
-        Ok(Judges::default())
+        Ok(self.0.lock().judges.clone())
     }
 
     fn level(&self) -> Level {
@@ -323,6 +352,13 @@ impl ProposeTool for Counted {
         inner
             .ran
             .push(Ran::Proposed(self.name.to_owned(), arguments.clone()));
+        if let Some(programs) = inner
+            .commands
+            .as_ref()
+            .filter(|_| self.name == EXECUTE_COMMAND)
+        {
+            return Ok(command::draft(arguments, programs));
+        }
         let change = Change::of(self.name, arguments, &inner.map);
         let (key, value) = (&change.key, &change.to);
         if key == "forbidden" {

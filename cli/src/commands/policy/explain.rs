@@ -99,7 +99,7 @@ fn of_new_run(
         policy: gated.policy,
         attendance: attendance(args.park, args.attend, wiring.attended()),
         containment: gated.containment,
-        plugin: false,
+        plugin: wiring.config.plugin.is_some(),
         rules: in_force::text(&in_force::rules(&wiring.config)?)?,
         narrowing: gated.narrowing,
         grants,

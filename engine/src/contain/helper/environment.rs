@@ -30,11 +30,14 @@ const REFUSED_STARTS: [&str; 5] = ["BASH_FUNC_", "DBUS_", "GIT_CONFIG", "PLACET_
 const REFUSED_ENDS: [&str; 2] = ["_SOCK", "_SOCKET"];
 
 /// Settings of git that a repository cannot override: no program of its own choice is run.
-const GIT: [(&str, &str); 6] = [
+const GIT: [(&str, &str); 8] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
     ("credential.helper", ""),
+    // What only reads does not write the index.
+    ("diff.autoRefreshIndex", "false"),
+    ("log.showSignature", "false"),
     ("protocol.ext.allow", "never"),
     ("safe.bareRepository", "explicit"),
 ];
@@ -78,6 +81,8 @@ pub(super) fn of(
         ("TERM", "dumb"),
         ("PAGER", "cat"),
         ("GIT_PAGER", "cat"),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
         ("GIT_TERMINAL_PROMPT", "0"),
         ("GIT_CEILING_DIRECTORIES", &above.display().to_string()),
         ("GIT_CONFIG_COUNT", &GIT.len().to_string()),

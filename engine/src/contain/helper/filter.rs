@@ -135,9 +135,10 @@ fn refusals(spec: &Spec, scoped: bool) -> Result<Rules, seccompiler::BackendErro
     for family in families(spec, scoped) {
         others.push(condition(0, Dword, Ne, u64::from(family.unsigned_abs()))?);
     }
-    let other_families = match others.is_empty() {
-        true => Vec::new(),
-        false => vec![SeccompRule::new(others)?],
+    let other_families = if others.is_empty() {
+        Vec::new()
+    } else {
+        vec![SeccompRule::new(others)?]
     };
     rules.insert(libc::SYS_socket, other_families);
     Ok(rules)

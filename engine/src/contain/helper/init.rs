@@ -1,5 +1,7 @@
 //! The process inside: it shuts itself in, starts the program, reaps, and says how it ended.
 
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -8,6 +10,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{User, getuid};
 use placet_ledger::containment::Part;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{
     Pid, Signal, WaitOptions, getpid, set_child_subreaper, set_parent_process_death_signal, wait,
 };
@@ -126,6 +129,7 @@ fn start(job: &Job, places: &Places, path: &Path) -> Result<Pid, Lack> {
         .argv
         .split_first()
         .ok_or_else(|| Lack::whole("a program has a name"))?;
+    let input = step(input(&job.stdin), "standard input")?;
     let folder = places.workspace.as_ref().unwrap_or(&job.workspace);
     // Its own group: a signal to the group it was born in would reach the watcher.
     let child = command(path)
@@ -134,12 +138,23 @@ fn start(job: &Job, places: &Places, path: &Path) -> Result<Pid, Lack> {
         .env_clear()
         .envs(environment::of(job, &places.private, &user, variables))
         .current_dir(folder)
-        .stdin(Stdio::null())
+        .stdin(input)
         .process_group(0)
         .spawn();
     let child = step(child, &format!("{}", job.program.display()))?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     pid.ok_or_else(|| Lack::whole("a process has a number"))
+}
+
+/// What a process reads: memory, so that nobody has to feed it.
+fn input(text: &str) -> io::Result<Stdio> {
+    if text.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(Stdio::from(file))
 }
 
 #[expect(

@@ -160,15 +160,17 @@ impl Root {
     /// Memory for temporary files, which ends with the namespace, whatever ends that.
     fn scratch(&mut self, private: &Path, bytes: u64) -> io::Result<()> {
         let bytes = bytes.max(4096);
-        for (path, mode) in [(private, "0700"), (Path::new("/dev/shm"), "0700")] {
+        let around = private.parent().unwrap_or(private);
+        for path in [around, Path::new("/dev/shm")] {
             fs::create_dir_all(path)?;
-            temporary_files(path, bytes, mode)?;
+            temporary_files(path, bytes, "0700")?;
             self.uses.insert(path.to_path_buf(), Use::Write);
         }
+        fs::create_dir_all(private)?;
         for path in ["/tmp", "/var/tmp"].map(Path::new) {
             if !path.exists() {
                 fs::create_dir_all(path.parent().unwrap_or(path))?;
-                symlink(private, path)?;
+                symlink(around, path)?;
             }
         }
         Ok(())

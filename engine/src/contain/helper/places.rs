@@ -123,6 +123,7 @@ impl Places {
         let mut places = Self {
             home: spec.home.clone(),
             toolchains,
+            private: spec.temporary.clone(),
             ..Self::default()
         };
         if let Some(job) = &spec.job {
@@ -138,17 +139,8 @@ impl Places {
         }
         places.hidden = real(&hidden);
         places.files = real(&places.files);
-        places.private = places.private_folder(spec);
         places.check()?;
         Ok(places)
-    }
-
-    fn private_folder(&self, spec: &Spec) -> PathBuf {
-        if let Some(folder) = &spec.temporary {
-            return folder.clone();
-        }
-        let taken = self.workspace.as_deref() == Some(Path::new("/tmp"));
-        PathBuf::from(if taken { "/var/tmp" } else { "/tmp" })
     }
 
     /// A workspace that is the whole machine, or that is not to be seen, cannot be shut in.
@@ -179,6 +171,8 @@ impl Places {
         writable.extend(self.workspace.clone());
         writable.push(self.private.clone());
         if mounts {
+            // Nobody else is in these.
+            writable.extend(self.private.parent().map(Path::to_path_buf));
             writable.push(PathBuf::from("/dev/shm"));
         }
         writable

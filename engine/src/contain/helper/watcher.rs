@@ -6,7 +6,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
@@ -40,30 +39,30 @@ pub(super) fn main() -> Result<(), Lack> {
     step(setsid(), "session")?;
     privileges::no_new()?;
     step(set_child_subreaper(Some(getpid())), "subreaper")?;
-    let Some(mut spec) = step(driver.receive::<Spec>(), "specification")? else {
+    let Some(spec) = step(driver.receive::<Spec>(), "specification")? else {
         return Ok(());
     };
-    let mark = spec.job.as_ref().map(|job| job.mark.clone());
-    let report = match watch(&mut driver, &mut spec) {
+    let mut marked = false;
+    let report = match watch(&mut driver, &spec, &mut marked) {
         Ok(report) => report,
         Err(lack) => Report::Failed(lack.parts, lack.why),
     };
-    if let Some(temporary) = &spec.temporary {
-        let _left = marks::remove_folder(temporary);
-    }
-    if let Some(mark) = &mark {
-        step(marks::remove(mark), "mark")?;
+    let _left = marks::remove_folder(&spec.temporary);
+    if let Some(job) = spec.job.as_ref().filter(|_| marked) {
+        step(marks::remove(&job.mark), "mark")?;
     }
     step(driver.send(&report), "driver")
 }
 
-fn watch(driver: &mut Channel, spec: &mut Spec) -> Result<Report, Lack> {
+fn watch(driver: &mut Channel, spec: &Spec, marked: &mut bool) -> Result<Report, Lack> {
     if !spec.has(Part::Mounts) {
-        spec.temporary = Some(step(temporary(), "temporary folder")?);
+        let made = fs::DirBuilder::new().mode(0o700).create(&spec.temporary);
+        step(made, "temporary folder")?;
     }
     if let Some(job) = &spec.job {
         let mark = step(Mark::own(spec.temporary.clone()), "mark")?;
         step(mark.write(&job.mark), "mark")?;
+        *marked = true;
     }
     // A new driver that found no mark found this one gone: then nothing may run.
     if is_gone(driver)? {
@@ -88,14 +87,6 @@ fn watch(driver: &mut Channel, spec: &mut Spec) -> Result<Report, Lack> {
         told: BTreeSet::new(),
     };
     watch.run(driver, &mut inside)
-}
-
-/// A new folder that only this user can look into.
-fn temporary() -> io::Result<PathBuf> {
-    let name = format!("placet-{}", uuid::Uuid::new_v4().simple());
-    let folder = std::env::temp_dir().join(name);
-    fs::DirBuilder::new().mode(0o700).create(&folder)?;
-    folder.canonicalize()
 }
 
 fn is_gone(driver: &Channel) -> Result<bool, Lack> {
@@ -217,10 +208,10 @@ impl Watch {
         };
         let running = self.running()?;
         if reap::threads(&running) > limits.processes {
-            return Ok(self.kill_for(Ending::OverProcesses, now));
+            return Ok(Some(self.kill_for(Ending::OverProcesses, now)));
         }
         if reap::use_more_than(&running, limits.memory_bytes) {
-            return Ok(self.kill_for(Ending::OverMemory, now));
+            return Ok(Some(self.kill_for(Ending::OverMemory, now)));
         }
         if now.saturating_sub(self.started) >= limits.time_ms {
             self.ask_to_end(Ending::TimedOut, now)?;
@@ -228,9 +219,9 @@ impl Watch {
         Ok(None)
     }
 
-    fn kill_for(&mut self, ending: Ending, now: u64) -> Option<Ending> {
+    fn kill_for(&mut self, ending: Ending, now: u64) -> Ending {
         self.ending = Some((ending, now));
-        Some(ending)
+        ending
     }
 
     /// Asks every descendant to end; the first reason counts.

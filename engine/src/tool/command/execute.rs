@@ -144,6 +144,7 @@ impl Prepared {
                 read_only: guard.places(),
                 hidden: commands.workspace.closed_places(),
                 network: granted.network,
+                stdin: String::new(),
                 env: BTreeMap::from([(String::from("PATH"), folders.join(":"))]),
                 limits: Limits {
                     time_ms: timeout_s.saturating_mul(1000),

@@ -214,6 +214,42 @@ pub fn permits_have_one_mint(tree: &Tree) -> Vec<Finding> {
     }
 }
 
+/// Files that start a process outside of tests, and what they start.
+pub const STARTS_PROCESSES: [(&str, &str); 4] = [
+    (
+        "cli/src/terminal/programs.rs",
+        "the person's pager and editor",
+    ),
+    (
+        "engine/src/contain/helper/init.rs",
+        "what a run starts, shut in",
+    ),
+    (
+        "engine/src/contain/helper/watcher.rs",
+        "the helper's inner process",
+    ),
+    ("engine/src/contain/probe.rs", "the helper"),
+];
+
+/// Whatever starts for a run starts shut in: there is one place for it, and few for the rest.
+pub fn processes_start_in_few_places(source: &Source) -> Vec<Finding> {
+    if source.is_test_file()
+        || STARTS_PROCESSES
+            .iter()
+            .any(|(path, _)| *path == source.path)
+    {
+        return Vec::new();
+    }
+    let code = source.production();
+    find_words(code, "Command::new")
+        .into_iter()
+        .map(|at| {
+            let what = "a process that nothing shuts in: start it through `contain`";
+            Finding::new(&source.path, line_of(code, at), what)
+        })
+        .collect()
+}
+
 /// Every file of tests is a module of the one test binary, or it would never run.
 pub fn tests_are_not_forgotten(tree: &Tree) -> Vec<Finding> {
     const FOLDER: &str = "replay-tests/tests/";

@@ -129,6 +129,27 @@ fn allows_one_mint_of_permits() {
 }
 
 #[test]
+fn finds_a_process_that_starts_elsewhere() {
+    let rule = processes_start_in_few_places;
+    let text = "fn f() {\n Command::new(program) }";
+    assert_eq!(lines(rule, "engine/src/runner.rs", text), [2]);
+    assert_eq!(
+        lines(rule, "cli/src/home.rs", "std::process::Command::new(x)"),
+        [1]
+    );
+    for (path, _) in STARTS_PROCESSES {
+        assert_eq!(lines(rule, path, text), [0; 0], "{path}");
+    }
+    for text in [
+        "#[cfg(test)]\nmod tests { Command::new(x) }",
+        "// Command::new",
+    ] {
+        assert_eq!(lines(rule, "engine/src/runner.rs", text), [0; 0], "{text}");
+    }
+    assert_eq!(lines(rule, "cli/tests/watch.rs", text), [0; 0]);
+}
+
+#[test]
 fn finds_a_file_of_tests_that_nobody_lists() {
     let tree = Tree::of(&[
         ("replay-tests/tests/suite.rs", "mod tidy;\n// mod bind;\n"),

@@ -1,0 +1,180 @@
+//! Who judges the calls of a new run: classifier and plugin of the config, as records keep them.
+
+use std::fs;
+use std::path::Path;
+
+use placet_engine::outfit::SCRIPT_PREFIX;
+use placet_engine::record::{ConfigRecord, PluginRecord};
+use placet_ledger::digest::{Digest, Purpose, digest};
+
+use crate::config::{Config, Plugin};
+use crate::error::{CommandError, Kind};
+
+/// Bytes of a plugin: what a person wrote or built, and a reader must come to an end.
+const PLUGIN_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Adds who judges. A file that the config names lies beside the config, `base`.
+pub(crate) fn judging(
+    config: &Config,
+    base: &Path,
+    workspace: &Path,
+    record: ConfigRecord,
+) -> Result<ConfigRecord, CommandError> {
+    let classifier = config.classifier.as_ref();
+    let classifier = classifier.map(|entry| spec(&entry.model, base));
+    let plugin = config.plugin.as_ref();
+    let plugin = plugin.map(|entry| plugin_record(entry, workspace));
+    Ok(ConfigRecord {
+        classifier: classifier.transpose()?,
+        plugin: plugin.transpose()?,
+        ..record
+    })
+}
+
+/// A model with the whole path of its file, so that it is found again from anywhere.
+fn spec(model: &str, base: &Path) -> Result<String, CommandError> {
+    let Some(file) = model.strip_prefix(SCRIPT_PREFIX) else {
+        let what = format!("cannot use the classifier {model:?}: expected script:FILE");
+        return Err(CommandError::usage(what));
+    };
+    let path = base.join(file);
+    let path = path.canonicalize().map_err(|error| {
+        let what = format!("cannot read the script {}: {error}", path.display());
+        CommandError::new(Kind::NotFound, what)
+    })?;
+    let path = path
+        .to_str()
+        .ok_or_else(|| CommandError::usage("the path of the classifier's script is not UTF-8"))?;
+    Ok(format!("{SCRIPT_PREFIX}{path}"))
+}
+
+fn plugin_record(plugin: &Plugin, workspace: &Path) -> Result<PluginRecord, CommandError> {
+    let named = plugin.command.display();
+    if !plugin.command.is_absolute() {
+        let what = format!("the plugin {named} must be named by its absolute path");
+        return Err(CommandError::usage(what));
+    }
+    let unreadable = |error: &dyn std::fmt::Display| {
+        let what = format!("cannot read the plugin {named}: {error}");
+        CommandError::new(Kind::NotFound, what)
+    };
+    let path = plugin.command.canonicalize();
+    let path = path.map_err(|error| unreadable(&error))?;
+    let inside = workspace
+        .canonicalize()
+        .unwrap_or_else(|_| workspace.to_owned());
+    if path.starts_with(&inside) {
+        let what =
+            format!("the plugin {named} lies in the workspace, where an agent can change it");
+        return Err(CommandError::usage(what).hint("keep it in a folder that no run works in"));
+    }
+    let about = fs::metadata(&path).map_err(|error| unreadable(&error))?;
+    if !about.is_file() || about.len() > PLUGIN_BYTES_MAX {
+        return Err(unreadable(&"it is no program"));
+    }
+    let found = digest(
+        Purpose::File,
+        &fs::read(&path).map_err(|error| unreadable(&error))?,
+    );
+    pinned(plugin.digest.as_deref(), found).map_err(|what| {
+        let what = format!("the plugin {named} {what}");
+        CommandError::usage(what).hint(format!("to trust it as it is now: digest = \"{found}\""))
+    })?;
+    let path = path.to_str().map(str::to_owned);
+    let path = path.ok_or_else(|| CommandError::usage("the path of the plugin is not UTF-8"))?;
+    Ok(PluginRecord {
+        digest: found,
+        path,
+    })
+}
+
+fn pinned(digest: Option<&str>, found: Digest) -> Result<(), &'static str> {
+    let Some(digest) = digest else {
+        return Err("is not pinned by a digest");
+    };
+    match digest.parse::<Digest>() {
+        Ok(digest) if digest == found => Ok(()),
+        Ok(_) => Err("is another file than the one that was pinned"),
+        Err(_) => Err("is pinned by no digest of 64 hex digits"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        crate::config::parse_user(Path::new("c"), text).unwrap()
+    }
+
+    fn said(result: Result<ConfigRecord, CommandError>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_plugin_is_absolute_pinned_and_outside_of_the_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let (outside, workspace) = (folder.path().join("judge"), folder.path().join("work"));
+        fs::create_dir(&workspace).unwrap();
+        let inside = workspace.join("judge");
+        fs::write(&outside, "#!/bin/sh\necho pass\n").unwrap();
+        fs::write(&inside, "#!/bin/sh\necho pass\n").unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&inside, &link).unwrap();
+        let right = digest(Purpose::File, b"#!/bin/sh\necho pass\n");
+        let other = digest(Purpose::File, b"other");
+        let judged = |text: &str| {
+            let record = ConfigRecord::default();
+            judging(&config(text), folder.path(), &workspace, record)
+        };
+        let plugin = |path: &Path, digest: &str| {
+            let path = path.display();
+            format!("[plugin]\ncommand = \"{path}\"\ndigest = \"{digest}\"\n")
+        };
+        for (text, says) in [
+            (plugin(Path::new("judge"), &right.to_string()), "absolute"),
+            (plugin(&inside, &right.to_string()), "in the workspace"),
+            (plugin(&link, &right.to_string()), "in the workspace"),
+            (plugin(&outside, &other.to_string()), "another file"),
+            (plugin(&outside, "12"), "no digest"),
+            (plugin(folder.path(), "12"), "no program"),
+            (plugin(&folder.path().join("none"), "12"), "cannot read"),
+            (
+                format!("[plugin]\ncommand = \"{}\"\n", outside.display()),
+                "not pinned",
+            ),
+            (
+                "[classifier]\nmodel = \"gpt\"\n".to_owned(),
+                "expected script:FILE",
+            ),
+            (
+                "[classifier]\nmodel = \"script:none\"\n".to_owned(),
+                "cannot read the script",
+            ),
+        ] {
+            let error = said(judged(&text));
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        let recorded = judged(&plugin(&outside, &right.to_string())).unwrap();
+        assert_eq!(recorded.plugin.unwrap().digest, right);
+        let model = format!("script:{}", outside.canonicalize().unwrap().display());
+        let recorded = judged("[classifier]\nmodel = \"script:judge\"\n").unwrap();
+        assert_eq!(recorded.classifier, Some(model));
+    }
+
+    #[test]
+    fn other_keys_are_errors() {
+        for text in [
+            "[classifier]\nmodels = 'a'",
+            "[classifier]",
+            "[plugin]\ncommand = '/a'\nargs = []",
+            "[plugin]\ndigest = 'a'",
+            "[plugins]",
+        ] {
+            assert!(
+                crate::config::parse_user(Path::new("c"), text).is_err(),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,138 @@
+/* What a contained program tries in order to get out: each attempt prints its name and its errno. */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void tell(const char *name, long result) {
+    printf("%s %d\n", name, result < 0 ? errno : 0);
+    fflush(stdout);
+}
+
+static void system_calls(void) {
+    tell("io_uring_setup", syscall(SYS_io_uring_setup, 8, NULL));
+    tell("ptrace", syscall(SYS_ptrace, 0, 0, 0, 0));
+    tell("process_vm_readv", syscall(SYS_process_vm_readv, getpid(), NULL, 0, NULL, 0, 0));
+    tell("process_vm_writev", syscall(SYS_process_vm_writev, getpid(), NULL, 0, NULL, 0, 0));
+    tell("pidfd_getfd", syscall(SYS_pidfd_getfd, -1, 0, 0));
+    tell("keyctl", syscall(SYS_keyctl, 0, -3, 0, 0, 0));
+    tell("add_key", syscall(SYS_add_key, NULL, NULL, NULL, 0, 0));
+    tell("request_key", syscall(SYS_request_key, NULL, NULL, NULL, 0));
+    tell("bpf", syscall(SYS_bpf, 99, NULL, 0));
+    tell("userfaultfd", syscall(SYS_userfaultfd, 1));
+    tell("perf_event_open", syscall(SYS_perf_event_open, NULL, 0, 0, -1, 0));
+    tell("mount", syscall(SYS_mount, NULL, NULL, NULL, 0, NULL));
+    tell("fsopen", syscall(SYS_fsopen, NULL, 0));
+    tell("open_tree", syscall(SYS_open_tree, -1, NULL, 0));
+    tell("move_mount", syscall(SYS_move_mount, -1, NULL, -1, NULL, 0));
+    tell("unshare", unshare(CLONE_NEWUSER));
+    tell("setns", setns(-1, 0));
+    tell("clone", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+    tell("clone3", syscall(SYS_clone3, NULL, 0));
+    tell("open_by_handle_at", syscall(SYS_open_by_handle_at, -1, NULL, 0));
+    tell("init_module", syscall(SYS_init_module, NULL, 0, NULL));
+    tell("kexec_load", syscall(SYS_kexec_load, 0, 0, NULL, 0));
+    tell("TIOCSTI", ioctl(0, TIOCSTI, "y"));
+    tell("TIOCLINUX", ioctl(0, TIOCLINUX, "\002"));
+    tell("AF_VSOCK", socket(AF_VSOCK, SOCK_STREAM, 0));
+    tell("AF_PACKET", socket(AF_PACKET, SOCK_RAW, 0));
+    tell("AF_ALG", socket(AF_ALG, SOCK_SEQPACKET, 0));
+#ifdef __x86_64__
+    tell("x32", syscall(0x40000000 + SYS_getpid));
+#endif
+}
+
+/* A name that begins with @ is an abstract one. */
+static void connect_unix(const char *name) {
+    int made = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (made < 0) {
+        tell("socket", -1);
+        return;
+    }
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(name);
+    memcpy(address.sun_path, name, length);
+    if (name[0] == '@')
+        address.sun_path[0] = 0;
+    socklen_t size = offsetof(struct sockaddr_un, sun_path) + length;
+    tell("connect", connect(made, (struct sockaddr *)&address, size));
+}
+
+static void connect_tcp(int port) {
+    int made = socket(AF_INET, SOCK_STREAM, 0);
+    if (made < 0) {
+        tell("socket", -1);
+        return;
+    }
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    tell("connect", connect(made, (struct sockaddr *)&address, sizeof address));
+}
+
+static void descriptors(void) {
+    for (int number = 0; number < 1024; number++)
+        if (fcntl(number, F_GETFD) >= 0)
+            printf("%d\n", number);
+}
+
+/* Holds more and more memory, a piece at a time, and stays. */
+static void hog(size_t mebibytes) {
+    for (size_t done = 0; done < mebibytes; done++) {
+        char *piece = malloc(1 << 20);
+        if (piece == NULL)
+            break;
+        memset(piece, 1, 1 << 20);
+    }
+    pause();
+}
+
+/* Starts processes that stay, until the system refuses. */
+static void fork_many(int most) {
+    int done = 0;
+    for (; done < most; done++) {
+        pid_t child = fork();
+        if (child == 0) {
+            pause();
+            _exit(0);
+        }
+        if (child < 0)
+            break;
+    }
+    printf("forked %d\n", done);
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    const char *with = argc > 2 ? argv[2] : "";
+    if (strcmp(what, "calls") == 0)
+        system_calls();
+    else if (strcmp(what, "unix") == 0)
+        connect_unix(with);
+    else if (strcmp(what, "tcp") == 0)
+        connect_tcp(atoi(with));
+    else if (strcmp(what, "descriptors") == 0)
+        descriptors();
+    else if (strcmp(what, "hog") == 0)
+        hog(strtoul(with, NULL, 10));
+    else if (strcmp(what, "fork") == 0)
+        fork_many(atoi(with));
+    else if (strcmp(what, "user") == 0)
+        printf("%d %d\n", getuid(), geteuid());
+    else
+        return 64;
+    return 0;
+}

@@ -1,0 +1,153 @@
+//! Which files a contained program can read and write.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use placet_ledger::containment::Part;
+
+use super::Place;
+
+#[test]
+fn a_program_writes_its_workspace() {
+    let place = Place::new();
+    place.says("echo milk > notes.txt; mkdir deep; mv notes.txt deep/; echo x > .git/index");
+    assert_eq!(
+        fs::read(place.path("work/deep/notes.txt")).unwrap(),
+        b"milk\n"
+    );
+}
+
+#[test]
+fn a_program_writes_nothing_else() {
+    let place = Place::new();
+    if !place.has(Part::Mounts) && !place.has(Part::Landlock) {
+        return;
+    }
+    let outside = place.path("running").display().to_string();
+    for folder in [
+        "/usr",
+        "/etc",
+        "/opt",
+        "/",
+        "/var",
+        "/proc/self",
+        outside.as_str(),
+    ] {
+        let said = place.says(&format!(
+            "(echo x > {folder}/planted) 2>/dev/null || echo refused"
+        ));
+        assert_eq!(said, "refused", "{folder}");
+    }
+    assert!(!place.path("running/planted").exists());
+}
+
+#[test]
+fn the_home_is_not_there() {
+    let place = Place::new();
+    if !place.has(Part::Mounts) && !place.has(Part::Landlock) {
+        return;
+    }
+    let key = place.path("home/.ssh/id").display().to_string();
+    symlink(&key, place.path("work/link")).unwrap();
+    for script in [
+        format!("cat {key}"),
+        "cat link".to_owned(),
+        "cat ../home/.ssh/id".to_owned(),
+        format!("ln {key} hard && cat hard"),
+        format!("ls {}", place.path("home").display()),
+        format!("cat /proc/1/root{key}"),
+        format!("cat /proc/{}/root{key}", std::process::id()),
+    ] {
+        let said = place.says(&format!("({script}) 2>/dev/null || echo refused"));
+        assert_eq!(said, "refused", "{script}");
+    }
+}
+
+#[test]
+fn the_rest_of_the_machine_is_not_there() {
+    let place = Place::new();
+    if !place.has(Part::Mounts) {
+        return;
+    }
+    for path in [
+        "/run", "/home", "/root", "/var/run", "/sys", "/.host", "/dev/tty", "/dev/pts",
+    ] {
+        let said = place.says(&format!("test -e {path} && echo there || echo not there"));
+        assert_eq!(said, "not there", "{path}");
+    }
+    let beside = place.path("running").display().to_string();
+    assert_eq!(
+        place.says(&format!("test -e {beside} || echo hidden")),
+        "hidden"
+    );
+    // Root owns these, and would need no privilege to read them.
+    assert_eq!(place.says("cat /etc/shadow 2>/dev/null; echo"), "");
+}
+
+#[test]
+fn closed_files_of_the_workspace_stay_as_they_are() {
+    let place = Place::new();
+    if !place.has(Part::Mounts) {
+        return;
+    }
+    for script in [
+        "echo x > .git/config",
+        "echo x >> .git/config",
+        "echo x > .git/hooks/pre-commit",
+        "rm -rf .git/hooks",
+        "rm -f .git/config",
+        "mv .git/config .git/other",
+        "mv .git elsewhere",
+        "echo x > .git/new && mv -f .git/new .git/config",
+        "chmod 777 .git/config",
+        "touch -d 2001-01-01 .git/config",
+        "ln .git/config writable && echo x > writable",
+    ] {
+        let said = place.says(&format!("({script}) 2>/dev/null || echo refused"));
+        assert_eq!(said, "refused", "{script}");
+    }
+    assert_eq!(
+        fs::read(place.path("work/.git/config")).unwrap(),
+        b"[core]\n"
+    );
+    assert_eq!(
+        fs::read_dir(place.path("work/.git/hooks")).unwrap().count(),
+        0
+    );
+}
+
+#[test]
+fn hidden_files_of_the_workspace_are_covered() {
+    let place = Place::new();
+    if !place.has(Part::Mounts) {
+        return;
+    }
+    fs::create_dir(place.path("work/keys")).unwrap();
+    fs::write(place.path("work/keys/id"), "secret").unwrap();
+    fs::write(place.path("work/token"), "secret").unwrap();
+    let mut job =
+        place.shell("cat token keys/id; mv keys other; mv token other; cat other/id; true");
+    job.hidden = vec![place.path("work/keys"), place.path("work/token")];
+    let ran = place.run(&job);
+    assert_eq!(super::place::text(&ran.stdout.head), "");
+    assert_eq!(fs::read(place.path("work/token")).unwrap(), b"secret");
+}
+
+#[test]
+fn toolchains_of_the_home_can_be_read_and_nothing_else_of_it() {
+    let mut place = Place::new();
+    fs::create_dir_all(place.path("home/.cargo/bin")).unwrap();
+    fs::write(place.path("home/.cargo/bin/tool"), "a tool").unwrap();
+    fs::write(place.path("home/.cargo/credentials.toml"), "secret").unwrap();
+    place.container = place.container.clone().with_home(Some(place.path("home")));
+    let home = place.path("home").display().to_string();
+    let mut job = place.shell(&format!(
+        "cat {home}/.cargo/bin/tool; cat {home}/.cargo/credentials.toml {home}/.ssh/id; \
+         echo x > {home}/.cargo/bin/tool; echo; echo $CARGO_HOME"
+    ));
+    job.hidden = Vec::new();
+    let said = super::place::text(&place.run(&job).stdout.head);
+    if place.has(Part::Mounts) || place.has(Part::Landlock) {
+        assert_eq!(said, format!("a tool\n{home}/.cargo\n"));
+    }
+}

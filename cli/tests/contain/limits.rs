@@ -1,0 +1,107 @@
+//! What happens to a program that uses too much.
+
+use placet_engine::contain::Ending;
+use placet_ledger::containment::Part;
+
+use super::Place;
+use super::place::text;
+
+#[test]
+fn a_hog_is_killed() {
+    let place = Place::new();
+    let program = place.attempts();
+    let mut job = place.job(&[&program, "hog", "4000"]);
+    job.limits.memory_bytes = 100 << 20;
+    assert_eq!(place.run(&job).ending, Ending::OverMemory);
+    // Shared by many, what each can see of it is still there only once.
+    let script = format!("for i in 1 2 3 4 5 6 7 8; do {program} hog 20 & done; sleep 1; kill %1");
+    let mut job = place.shell(&script);
+    job.limits.memory_bytes = 100 << 20;
+    assert_eq!(place.run(&job).ending, Ending::OverMemory);
+}
+
+#[test]
+fn a_program_below_its_limit_is_left_alone() {
+    let place = Place::new();
+    let program = place.attempts();
+    let mut job = place.shell(&format!("{program} hog 60 & sleep 0.5; kill $!; echo done"));
+    job.limits.memory_bytes = 200 << 20;
+    let ran = place.run(&job);
+    assert_eq!(
+        (ran.ending, text(&ran.stdout.head)),
+        (Ending::Exited(0), "done\n".into())
+    );
+}
+
+#[test]
+fn processes_are_bounded_and_the_machine_goes_on() {
+    let place = Place::new();
+    let bound = std::fs::read("/proc/sys/kernel/pid_max").unwrap();
+    let program = place.attempts();
+    let mut job = place.job(&[&program, "fork", "5000"]);
+    job.limits.processes = 40;
+    let ran = place.run(&job);
+    // Either the kernel refused the one too many, or the watcher saw it.
+    match ran.ending {
+        Ending::OverProcesses => {}
+        Ending::Exited(0) if place.has(Part::Limits) => {
+            let said = text(&ran.stdout.head);
+            let forked = said.trim().strip_prefix("forked ").unwrap();
+            assert!(forked.parse::<u32>().unwrap() < 400, "{said}");
+        }
+        ending => assert!(!place.has(Part::Limits), "{ending:?}"),
+    }
+    assert_eq!(std::fs::read("/proc/sys/kernel/pid_max").unwrap(), bound);
+}
+
+#[test]
+fn a_bomb_of_forks_ends_with_the_call() {
+    let place = Place::new();
+    if !place.has(Part::Limits) || !place.has(Part::Processes) {
+        return;
+    }
+    let mut job = place.shell("b() { b | b & }; b; sleep 30");
+    job.limits.processes = 60;
+    job.limits.time_ms = 5_000;
+    let ran = place.run(&job);
+    assert!(
+        matches!(
+            ran.ending,
+            Ending::OverProcesses | Ending::TimedOut | Ending::Exited(_)
+        ),
+        "{:?}",
+        ran.ending
+    );
+    assert_eq!(place.says("echo alive"), "alive");
+}
+
+#[test]
+fn a_file_is_cut_off_at_its_limit() {
+    let place = Place::new();
+    let mut job = place.shell("exec head -c 2000000 /dev/zero > big");
+    job.limits.file_bytes = 1_000_000;
+    assert_eq!(place.run(&job).ending, Ending::Signalled(25));
+    assert_eq!(
+        std::fs::metadata(place.path("work/big")).unwrap().len(),
+        1_000_000
+    );
+}
+
+#[test]
+fn of_a_long_output_both_ends_are_kept() {
+    let place = Place::new();
+    let mut job = place
+        .shell("echo begin; head -c 10000000 /dev/zero | tr '\\0' x; echo end; echo complaint >&2");
+    job.limits.head_bytes = 1_000;
+    job.limits.tail_bytes = 2_000;
+    let ran = place.run(&job);
+    assert_eq!(ran.ending, Ending::Exited(0));
+    assert_eq!(
+        (ran.stdout.head.len(), ran.stdout.tail.len()),
+        (1_000, 2_000)
+    );
+    assert_eq!(ran.stdout.cut, 10_000_000 + 6 + 4 - 3_000);
+    assert!(ran.stdout.head.starts_with(b"begin\nxxx"));
+    assert!(ran.stdout.tail.ends_with(b"xxxend\n"));
+    assert_eq!(ran.stderr.head, b"complaint\n");
+}

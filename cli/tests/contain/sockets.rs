@@ -1,0 +1,83 @@
+//! What a contained program can talk to.
+
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+use placet_ledger::containment::{Containment, Part};
+
+use super::Place;
+use super::place::text;
+
+/// What a connection to a port came to.
+fn connect(place: &Place, granted: &[u16], to: u16) -> String {
+    let program = place.attempts();
+    let mut job = place.job(&[&program, "tcp", &to.to_string()]);
+    job.network = granted.iter().copied().collect();
+    text(&place.run(&job).stdout.head)
+}
+
+#[test]
+fn a_socket_of_the_person_is_out_of_reach() {
+    let place = Place::new();
+    let _agent = UnixListener::bind(place.path("home/agent")).unwrap();
+    let name = format!("placet-test-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let _bus = UnixListener::bind_addr(&address).unwrap();
+    let path = place.path("home/agent").display().to_string();
+    for socket in [path, format!("@{name}")] {
+        let said = place.attempt(&["unix", &socket]);
+        if place.has(Part::Syscalls) {
+            assert_ne!(said, "connect 0\n", "{socket}");
+        }
+    }
+}
+
+#[test]
+fn a_socket_of_the_workspace_is_in_reach_where_others_are_hidden() {
+    let place = Place::new();
+    let _own = UnixListener::bind(place.path("work/socket")).unwrap();
+    let said = place.attempt(&["unix", place.path("work/socket").to_str().unwrap()]);
+    if place.has(Part::Mounts) && place.has(Part::Network) {
+        assert_eq!(said, "connect 0\n");
+    } else if place.has(Part::Syscalls) {
+        assert_eq!(said, "socket 1\n");
+    }
+}
+
+#[test]
+fn there_is_no_network_but_what_was_granted() {
+    let place = Place::new();
+    let listeners = [0, 0].map(|port| TcpListener::bind(("127.0.0.1", port)).unwrap());
+    let [granted, other] = listeners
+        .each_ref()
+        .map(|one| one.local_addr().unwrap().port());
+    if place.has(Part::Network) || place.has(Part::Syscalls) || place.has(Part::Landlock) {
+        assert_ne!(connect(&place, &[], granted), "connect 0\n");
+    }
+    let level = place.container.level_with(&[granted].into());
+    if !level.missing().contains(&Part::Network) {
+        assert_eq!(connect(&place, &[granted], granted), "connect 0\n");
+        assert_eq!(connect(&place, &[granted], other), "connect 13\n");
+    }
+}
+
+#[test]
+fn a_program_can_talk_to_itself() {
+    let place = Place::new();
+    if !place.has(Part::Network) {
+        return;
+    }
+    // Nobody listens there, and it is there: refused, not unreachable.
+    assert_eq!(connect(&place, &[], 9), "connect 111\n");
+}
+
+#[test]
+fn ports_without_landlock_lack_the_network_part() {
+    let place = Place::without([Part::Landlock]);
+    let level = place.container.level_with(&[443].into());
+    assert!(level.missing().contains(&Part::Network));
+    assert_ne!(level.containment(), Containment::Full);
+    let none = place.container.level_with(&[].into());
+    assert_eq!(none, *place.container.level());
+}

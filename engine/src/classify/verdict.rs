@@ -1,0 +1,77 @@
+//! Words that count: exact ones, with nothing around them.
+
+use placet_ledger::event::Demand;
+use placet_ledger::risk::RiskTier;
+use serde::Deserialize;
+
+/// Characters of a plugin's reason that are kept.
+const REASON_CHARS_MAX: usize = 500;
+
+/// The tier that the reply of a model names, blanks of ASCII around it aside.
+pub(super) fn tier(reply: &str) -> Option<RiskTier> {
+    match reply.trim_ascii() {
+        "read-only" => Some(RiskTier::ReadOnly),
+        "low-risk" => Some(RiskTier::LowRisk),
+        "high-risk" => Some(RiskTier::HighRisk),
+        _ => None,
+    }
+}
+
+/// What a plugin says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// So risky it is.
+    Tier(RiskTier),
+    /// Something beside a tier.
+    Demand(Demand),
+    /// Others may say.
+    Pass,
+}
+
+/// The same with its reason.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Spoken {
+    pub(super) word: Word,
+    pub(super) reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    verdict: String,
+    reason: Option<String>,
+}
+
+/// What a plugin wrote: one word with at most a line feed, or JSON.
+pub(super) fn spoken(output: &[u8]) -> Option<Spoken> {
+    let text = std::str::from_utf8(output).ok()?;
+    if let Some(word) = word(text.strip_suffix('\n').unwrap_or(text)) {
+        return Some(Spoken { word, reason: None });
+    }
+    let written: Written = serde_json::from_str(text).ok()?;
+    Some(Spoken {
+        word: word(&written.verdict)?,
+        reason: written.reason.as_deref().map(clipped),
+    })
+}
+
+fn word(text: &str) -> Option<Word> {
+    Some(match text {
+        "read-only" => Word::Tier(RiskTier::ReadOnly),
+        "low-risk" => Word::Tier(RiskTier::LowRisk),
+        "high-risk" => Word::Tier(RiskTier::HighRisk),
+        "ask" => Word::Demand(Demand::Ask),
+        "deny" => Word::Demand(Demand::Deny),
+        "pass" => Word::Pass,
+        _ => return None,
+    })
+}
+
+/// As much of a foreign text as a reason may hold.
+pub(super) fn clipped(text: &str) -> String {
+    let mut kept: String = text.chars().take(REASON_CHARS_MAX).collect();
+    if kept.len() < text.len() {
+        kept.push_str(" (cut)");
+    }
+    kept
+}
