@@ -327,8 +327,6 @@ impl<'a> Wiring<'a> {
             closed: self.closed()?,
             locks: self.home.locks(),
             machine: Arc::new(machine(self.printer.io(), self.home.running())),
-            container: None,
-            marks: self.home.dir.join("running"),
         })
     }
 

@@ -36,7 +36,8 @@ fn findings(world: &World) -> (u8, Vec<String>) {
     let word = |check: &serde_json::Value, key: &str| check[key].as_str().unwrap().to_owned();
     let found: Vec<_> = checks
         .iter()
-        .filter(|check| check["status"] != "ok")
+        // How far commands are shut in depends on the machine.
+        .filter(|check| check["status"] != "ok" && check["check"] != "sandbox")
         .map(|check| format!("{} {}", word(check, "status"), word(check, "check")))
         .collect();
     let fails = found.iter().any(|line| line.starts_with("fail"));
@@ -85,7 +86,8 @@ fn a_machine_without_a_ledger_is_well_and_stays_as_it_is() {
     ok    config         none at <dir>/person/.config/placet/config.toml: the defaults hold
     ok    workspace      no <dir>/placet.toml: nothing is denied
     ok    terminal       input or errors are no terminal: nobody is asked; output is none; columns unknown
-    ok    sandbox        this release starts no process for a run: every tool runs in-process; answers have the assurance same-user
+    warn  sandbox        none: nothing shuts a command in; answers have the assurance same-user
+                         hint: a command can do whatever you can, your keys and this ledger included: approve none that you would not type yourself
     -- stderr --
     -- exit 0 --
     ");
@@ -113,7 +115,8 @@ fn a_home_is_looked_at_and_not_changed() {
     ok    config         none at <dir>/person/.config/placet/config.toml: the defaults hold
     ok    workspace      no <dir>/placet.toml: nothing is denied
     ok    terminal       input or errors are no terminal: nobody is asked; output is none; columns unknown
-    ok    sandbox        this release starts no process for a run: every tool runs in-process; answers have the assurance same-user
+    warn  sandbox        none: nothing shuts a command in; answers have the assurance same-user
+                         hint: a command can do whatever you can, your keys and this ledger included: approve none that you would not type yourself
     -- stderr --
     -- exit 0 --
     ");
@@ -189,11 +192,20 @@ fn a_home_is_looked_at_and_not_changed() {
         },
         {
           "check": "sandbox",
-          "detail": "this release starts no process for a run: every tool runs in-process; answers have the assurance same-user",
-          "status": "ok"
+          "detail": "none: nothing shuts a command in; answers have the assurance same-user",
+          "hint": "a command can do whatever you can, your keys and this ledger included: approve none that you would not type yourself",
+          "status": "warn"
         }
       ],
-      "level": "in-process, same-user",
+      "level": "none, same-user",
+      "missing": [
+        "processes",
+        "mounts",
+        "network",
+        "landlock",
+        "syscalls",
+        "limits"
+      ],
       "ok": true
     }
     -- stderr --
@@ -323,7 +335,8 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
     ok    config         <dir>/config.toml, agents: reader, writer
     ok    workspace      <dir>/placet.toml, denied: rm
     ok    terminal       input or errors are no terminal: nobody is asked; output is none; columns unknown
-    ok    sandbox        this release starts no process for a run: every tool runs in-process; answers have the assurance same-user
+    warn  sandbox        none: nothing shuts a command in; answers have the assurance same-user
+                         hint: a command can do whatever you can, your keys and this ledger included: approve none that you would not type yourself
     -- stderr --
     -- exit 0 --
     ");
@@ -345,12 +358,13 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
     ok    clock          not behind the newest record
     ok    head file      agrees, at 14 records
     ok    space          <n> MiB free where the home is
-    fail  config         <dir>/config.toml:1: unknown field `agent`, expected `agents`
+    fail  config         <dir>/config.toml:1: unknown field `agent`, expected one of `agents`, `classifier`, `plugin`
                          hint: did you mean agents?
     fail  workspace      <dir>/placet.toml:1: unknown field `allowed_tools`, expected `denied_tools`
                          hint: did you mean denied_tools?; a file in the workspace may hold denied_tools, and nothing that grants
     ok    terminal       input or errors are no terminal: nobody is asked; output is none; columns unknown
-    ok    sandbox        this release starts no process for a run: every tool runs in-process; answers have the assurance same-user
+    warn  sandbox        none: nothing shuts a command in; answers have the assurance same-user
+                         hint: a command can do whatever you can, your keys and this ledger included: approve none that you would not type yourself
     -- stderr --
     -- exit 1 --
     ");
@@ -366,7 +380,8 @@ fn a_home_that_cannot_be_named_is_told() {
     ok    config     none at <dir>/person/.config/placet/config.toml: the defaults hold
     ok    workspace  no <dir>/placet.toml: nothing is denied
     ok    terminal   input or errors are no terminal: nobody is asked; output is none; columns unknown
-    ok    sandbox    this release starts no process for a run: every tool runs in-process; answers have the assurance same-user
+    warn  sandbox    none: nothing shuts a command in; answers have the assurance same-user
+                     hint: a command can do whatever you can, your keys and this ledger included: approve none that you would not type yourself
     -- stderr --
     -- exit 1 --
     ");

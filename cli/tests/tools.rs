@@ -10,6 +10,7 @@ fn lists_tools_without_a_ledger() {
     ask_user         read-only  question  Ask the person a question and wait for the r (+92 bytes)
     cp               high-risk  pair      Copy a file of the workspace; with `recursiv (+158 bytes)
     edit_file        high-risk  pair      Replace a text in a file of the workspace. ` (+88 bytes)
+    execute_command  unknown    pair      Run a command in the workspace, without inpu (+308 bytes)
     find             read-only  plain     Find files and folders beneath a folder of t (+274 bytes)
     grep             read-only  plain     Search the files beneath a folder of the wor (+317 bytes)
     ls               read-only  plain     List a folder of the workspace: one entry a  (+97 bytes)
@@ -26,7 +27,7 @@ fn lists_tools_without_a_ledger() {
     ");
     let tools = world.call(&["--json", "tools", "list"]).stdout;
     let tools: serde_json::Value = serde_json::from_str(&tools).unwrap();
-    assert_eq!(tools["tools"].as_array().unwrap().len(), 14);
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 15);
     assert!(!world.path("data").exists());
     let left: Vec<_> = std::fs::read_dir(world.dir.path()).unwrap().collect();
     assert_eq!(left.len(), 2, "a scratch folder was left behind");

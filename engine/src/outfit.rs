@@ -12,7 +12,6 @@ use placet_ledger::id::Name;
 use rustix::fs::OFlags;
 
 use crate::classify::{Classifier, Judges, Plugin, Program};
-use crate::contain::Container;
 use crate::engine::{Outfit, OutfitError};
 use crate::model::{Model, ScriptError, Scripted};
 use crate::record::{ConfigRecord, WorkspaceRecord};
@@ -56,13 +55,8 @@ pub struct LocalOutfit {
     pub closed: ClosedSet,
     /// Where lock files of file tools lie.
     pub locks: PathBuf,
-    /// What commands are run with.
+    /// What commands and plugins are run with.
     pub machine: Arc<Machine>,
-    /// What shuts in the processes of runs; without it no plugin is asked, and every call that one
-    /// should judge is high-risk.
-    pub container: Option<Container>,
-    /// Where files lie that tell of processes while they run.
-    pub marks: PathBuf,
 }
 
 /// Why a model cannot be used.
@@ -110,13 +104,19 @@ impl Outfit for LocalOutfit {
 
     fn judges(&self, config: &ConfigRecord) -> Result<Judges, OutfitError> {
         let classifier = config.classifier.as_deref().map(classifier).transpose()?;
-        let plugin = config.plugin.as_ref().zip(self.container.clone());
+        // Without what shuts it in no plugin is asked, and every call that one should judge is
+        // high-risk.
+        let container = || self.machine.container().cloned();
+        let plugin = config
+            .plugin
+            .as_ref()
+            .and_then(|record| Some((record, container()?)));
         let plugin = plugin.map(|(record, container)| -> Arc<dyn Plugin> {
             Arc::new(Program {
                 container,
                 path: PathBuf::from(&record.path),
                 digest: record.digest,
-                marks: self.marks.clone(),
+                marks: self.machine.marks().to_owned(),
             })
         });
         Ok(Judges { plugin, classifier })

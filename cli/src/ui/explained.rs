@@ -202,11 +202,10 @@ fn says(verdict: &Verdict) -> String {
 
 fn whose(by: &By) -> String {
     match by {
-        By::Policy { rule } => text::marked(rule.as_str()),
+        By::Policy { rule } | By::Rule { rule } => text::marked(rule.as_str()),
         By::List { tool } => format!("list entry {}", text::marked(tool.as_str())),
         By::Person { principal, .. } => text::marked(principal.as_str()),
         By::Grant { grant } => format!("grant {grant}"),
-        By::Rule { rule } => text::marked(rule.as_str()),
         By::Tool => String::from("the tool"),
     }
 }

@@ -195,9 +195,15 @@ fn outcome(contents: &Contents, call: &Call, say: Say, retrieves: bool) -> Strin
         Say::Stale => format!(
             "Stale: {said} Nothing was changed. Look at the target again before you propose anew."
         ),
-        Say::Interrupted => "Interrupted: it was stopped before it was done. Look at the state \
-             of things before you propose anew."
-            .to_owned(),
+        Say::Interrupted => {
+            let what = "Interrupted: it was stopped before it was done. Look at the state of \
+                 things before you propose anew.";
+            if said.is_empty() {
+                what.to_owned()
+            } else {
+                format!("{what}\n{}", clipped(said, call.id(), retrieves))
+            }
+        }
         Say::Denied if said.is_empty() => {
             "Not authorised. The approver turned this down. It was not run; do not repeat it."
                 .to_owned()

@@ -162,6 +162,23 @@ fn an_approval_for_good_allows_the_tool_from_there_on() {
 }
 
 #[test]
+fn no_approval_for_good_allows_every_command() {
+    let two = || {
+        and(
+            named(&["execute_command", "set"]),
+            [proposed(1), asked(1), proposed(2), asked(2)],
+        )
+    };
+    let by_key = Rejection::OutOfTurn("a command is allowed by its key: placet grants add");
+    given(two())
+        .when_told([(1, Answer::ApproveAlways), (2, Answer::Deny)])
+        .then_rejected(&by_key);
+    given(two())
+        .when_told([(1, Answer::Approve), (2, Answer::ApproveAlways)])
+        .then([approved(1), approved(2), tool_allowed("set")]);
+}
+
+#[test]
 fn a_message_is_added_where_no_call_is_open_and_opens_a_turn() {
     for facts in [
         vec![started()],

@@ -36,8 +36,8 @@ pub(crate) struct ExplainArgs {
     /// The tool
     tool: String,
 
-    /// The arguments of the call, as JSON; - reads standard input. For execute_command also
-    /// the command itself, behind --
+    /// The arguments of the call, as JSON; - reads standard input. Where the tool runs commands,
+    /// also the command itself, behind --
     #[arg(value_name = "ARGS", required = true)]
     arguments: Vec<String>,
 

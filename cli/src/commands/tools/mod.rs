@@ -46,8 +46,6 @@ fn registry(wiring: &mut Wiring<'_>) -> Result<Registry, CommandError> {
         closed: ClosedSet::new(),
         locks: scratch.dir().to_path_buf(),
         machine: Arc::new(Machine::new(None, None, "", scratch.dir().to_path_buf())),
-        container: None,
-        marks: scratch.dir().to_path_buf(),
     };
     let equipped = outfit.tools(scratch.dir(), Arc::new(NoResults));
     let (_, registry) = equipped.map_err(|error| CommandError::new(Kind::Failed, error))?;

@@ -123,13 +123,12 @@ fn parts(word: &str, add: &mut impl FnMut(&str)) {
         word.split(JOINTS).for_each(&mut *add);
     }
     // A short flag with its value: `-fscript`.
-    let value = word.strip_prefix('-').and_then(|flag| {
+    let flag = word.strip_prefix('-').filter(|flag| !flag.starts_with('-'));
+    let value = flag.and_then(|flag| {
         let (at, _) = flag.char_indices().nth(1)?;
         flag.get(at..)
     });
-    if let Some(value) = value.filter(|value| !value.starts_with('-')) {
-        add(value);
-    }
+    value.into_iter().for_each(add);
 }
 
 #[cfg(test)]

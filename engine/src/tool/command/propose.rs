@@ -166,35 +166,39 @@ fn failed(error: &dyn std::error::Error) -> ToolError {
 
 fn message(program: &Program, operands: &Operands) -> String {
     let path = shown(&program.path);
-    let mut message = match (program.shell, program.path.as_str()) {
-        (false, _) => format!("Run {path}."),
-        (true, _)
-            if program
-                .argv
-                .first()
-                .is_some_and(|shell| is_same(shell, &program.path)) =>
-        {
-            format!("Let {path} run the command.")
-        }
-        (true, _) => format!("Let {SHELL} run {path}."),
+    let names_none = program
+        .argv
+        .first()
+        .is_some_and(|at| is_same(at, &program.path));
+    let mut said = vec![if !program.shell {
+        format!("Run {path}.")
+    } else if names_none {
+        format!("Let {path} run the command.")
+    } else {
+        format!("Let {SHELL} run {path}.")
+    }];
+    let listed = |names: &[String]| {
+        let names: Vec<_> = names.iter().map(|name| shown(name)).collect();
+        names.join(", ")
     };
     if !program.outside.is_empty() {
-        let words: Vec<_> = program.outside.iter().map(|word| shown(word)).collect();
-        message += &format!(
-            " It names what is outside the workspace: {}.",
-            words.join(", ")
-        );
+        let words = listed(&program.outside);
+        said.push(format!("It names what is outside the workspace: {words}."));
     }
     if !program.repository.is_empty() {
-        let keys: Vec<_> = program.repository.iter().map(|key| shown(key)).collect();
-        message += &format!(" The repository configures {}.", keys.join(", "));
+        let keys = listed(&program.repository);
+        said.push(format!("The repository configures {keys}."));
     }
     match operands.left_out {
         0 => {}
-        1 => message += " A file that it names is too large to be compared when it runs.",
-        some => message += &format!(" {some} files that it names are not compared when it runs."),
+        1 => said.push(String::from(
+            "A file that it names is not compared when it runs.",
+        )),
+        some => said.push(format!(
+            "{some} files that it names are not compared when it runs."
+        )),
     }
-    message
+    said.join(" ")
 }
 
 /// Whether the path of a program is that of the shell, through symbolic links.
