@@ -201,7 +201,7 @@ pub(crate) fn parse_workspace(path: &Path, text: &str) -> Result<WorkspaceConfig
     let narrow = |error: CommandError| {
         error.hint(
             "a file in the workspace may hold denied_tools, rules that deny or ask, and \
-             containment = \"require\": nothing that grants",
+             containment = 'require': nothing that grants",
         )
     };
     let file: WorkspaceText = parse(path, text).map_err(narrow)?;
