@@ -5,8 +5,8 @@ use placet_ledger::event::Change;
 use super::{Effect, Rule, Rules};
 
 impl Rules {
-    /// What these rules change where they take the place of `before`. What is not certain to tighten
-    /// counts as a widening.
+    /// What these rules change where they take the place of `before`. What is not certain to
+    /// tighten counts as a widening.
     pub fn change_from(&self, before: &Self) -> Change {
         let keeps = |rule: &Rule| self.rules.iter().any(|other| acts_as(rule, other));
         let had = |rule: &Rule| before.rules.iter().any(|other| acts_as(rule, other));

@@ -55,7 +55,8 @@ pub enum Why {
     Path(String),
     /// A tool whose paths no rule sees.
     #[error(
-        "`path`: {0} only reads, and a rule over paths binds what writes and removes; name the tool without a path"
+        "`path`: {0} only reads, and a rule over paths binds what writes and removes; name the \
+         tool without a path"
     )]
     Reads(String),
     /// Rules over web addresses.
@@ -96,7 +97,8 @@ pub enum Why {
     Approvers(u32),
     /// More than one, where only one approval can be had.
     #[error(
-        "`require.approvers`: this release cannot collect several approvals, and does not load a rule that it would weaken"
+        "`require.approvers`: this release cannot collect several approvals, and does not load a \
+         rule that it would weaken"
     )]
     SeveralApprovals,
     /// Not a time.
