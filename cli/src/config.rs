@@ -4,23 +4,41 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use placet_engine::outfit::read_text;
-use placet_ledger::policy::{ApprovalPolicy, PolicyError};
+use placet_engine::policy::rules::{Origin, Rules, RulesError, Written};
+use placet_ledger::policy::{ApprovalPolicy, ContainmentRule, PolicyError};
 use serde::Deserialize;
+use toml::Spanned;
 
 use crate::error::{CommandError, Kind};
 use crate::io::Io;
 
 /// The user's config.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Config {
     /// Agents by name.
-    #[serde(default)]
     pub(crate) agents: BTreeMap<String, Agent>,
+    /// What becomes of calls that cannot be shut in by the whole profile.
+    pub(crate) containment: ContainmentRule,
+    /// The user's rules.
+    pub(crate) rules: Rules,
     /// The model that judges commands.
     pub(crate) classifier: Option<Classifier>,
     /// The program that judges every gated call.
     pub(crate) plugin: Option<Plugin>,
+}
+
+/// The same as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UserFile {
+    #[serde(default)]
+    agents: BTreeMap<String, Agent>,
+    #[serde(default)]
+    containment: ContainmentRule,
+    #[serde(default)]
+    rules: Vec<Spanned<Written>>,
+    classifier: Option<Classifier>,
+    plugin: Option<Plugin>,
 }
 
 /// A model that judges commands.
@@ -80,13 +98,41 @@ impl TryFrom<toml::Value> for Policy {
     }
 }
 
-/// What a file in the workspace may hold: it may only take away.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What a file in the workspace says: it may only take away.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct WorkspaceConfig {
     /// Tools that no run in this workspace has.
-    #[serde(default)]
     pub(crate) denied_tools: Vec<String>,
+    /// What becomes of calls that cannot be shut in by the whole profile.
+    pub(crate) containment: ContainmentRule,
+    /// Rules that deny and ask.
+    pub(crate) rules: Rules,
+}
+
+/// The same as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkspaceText {
+    #[serde(default)]
+    denied_tools: Vec<String>,
+    containment: Option<Required>,
+    #[serde(default)]
+    rules: Vec<Spanned<Written>>,
+}
+
+/// The one word that only takes away.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Required {
+    Require,
+}
+
+/// The stricter of what two files say of containment.
+pub(crate) const fn stricter(one: ContainmentRule, other: ContainmentRule) -> ContainmentRule {
+    match (one, other) {
+        (ContainmentRule::Prefer, ContainmentRule::Prefer) => ContainmentRule::Prefer,
+        (ContainmentRule::Require, _) | (_, ContainmentRule::Require) => ContainmentRule::Require,
+    }
 }
 
 /// The name of the file in a workspace.
@@ -109,7 +155,10 @@ pub(crate) fn user(named: Option<&Path>, io: &Io) -> Result<(PathBuf, Config), C
         },
     };
     match (read_text(&path), named) {
-        (Ok(text), _) => Ok((path.clone(), parse(&path, &text)?)),
+        (Ok(text), _) => {
+            let config = parse_user(&path, &text)?;
+            Ok((path, config))
+        }
         (Err(error), None) if error.kind() == std::io::ErrorKind::NotFound => {
             Ok((path, Config::default()))
         }
@@ -124,9 +173,7 @@ pub(crate) fn user(named: Option<&Path>, io: &Io) -> Result<(PathBuf, Config), C
 pub(crate) fn workspace(folder: &Path) -> Result<WorkspaceConfig, CommandError> {
     let path = folder.join(WORKSPACE_FILE);
     match read_text(&path) {
-        Ok(text) => parse(&path, &text).map_err(|error| {
-            error.hint("a file in the workspace may hold denied_tools, and nothing that grants")
-        }),
+        Ok(text) => parse_workspace(&path, &text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Ok(WorkspaceConfig::default())
         }
@@ -135,6 +182,55 @@ pub(crate) fn workspace(folder: &Path) -> Result<WorkspaceConfig, CommandError> 
             Err(CommandError::new(Kind::Failed, what))
         }
     }
+}
+
+/// Reads the text of a user's config.
+pub(crate) fn parse_user(path: &Path, text: &str) -> Result<Config, CommandError> {
+    let file: UserFile = parse(path, text)?;
+    Ok(Config {
+        agents: file.agents,
+        classifier: file.classifier,
+        plugin: file.plugin,
+        containment: file.containment,
+        rules: rules(file.rules, Origin::User, (path, text))?,
+    })
+}
+
+/// Reads the text of a file in a workspace.
+pub(crate) fn parse_workspace(path: &Path, text: &str) -> Result<WorkspaceConfig, CommandError> {
+    let narrow = |error: CommandError| {
+        error.hint(
+            "a file in the workspace may hold denied_tools, rules that deny or ask, and \
+             containment = 'require': nothing that grants",
+        )
+    };
+    let file: WorkspaceText = parse(path, text).map_err(narrow)?;
+    Ok(WorkspaceConfig {
+        denied_tools: file.denied_tools,
+        containment: match file.containment {
+            Some(Required::Require) => ContainmentRule::Require,
+            None => ContainmentRule::Prefer,
+        },
+        rules: rules(file.rules, Origin::Workspace, (path, text)).map_err(narrow)?,
+    })
+}
+
+/// Checks rules; what is wrong is said with the line on which the rule begins.
+fn rules(
+    written: Vec<Spanned<Written>>,
+    origin: Origin,
+    (path, text): (&Path, &str),
+) -> Result<Rules, CommandError> {
+    let starts: Vec<usize> = written.iter().map(|rule| rule.span().start).collect();
+    let written = written.into_iter().map(Spanned::into_inner).collect();
+    Rules::from_written(written, origin).map_err(|error| {
+        let number = match &error {
+            RulesError::Rule { number, .. } => number.saturating_sub(1),
+            RulesError::Json(_) | RulesError::Toml(_) => 0,
+        };
+        let start = starts.get(number).copied().unwrap_or_default();
+        CommandError::at(path, text, start, &error.to_string())
+    })
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, text: &str) -> Result<T, CommandError> {

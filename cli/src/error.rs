@@ -112,12 +112,16 @@ impl CommandError {
 
     /// A config file that cannot be read as one, with its line and the word that was meant.
     pub(crate) fn in_config(path: &Path, text: &str, error: &toml::de::Error) -> Self {
-        let before = error.span().map_or(0, |span| span.start);
-        let breaks = text.bytes().take(before).filter(|byte| *byte == b'\n');
-        let line = breaks.count().saturating_add(1);
+        let start = error.span().map_or(0, |span| span.start);
         let message = error.message().replace('\n', " ");
-        let what = format!("{}:{line}: {message}", path.display());
-        Self::usage(what).meant(meant_in_config(&message))
+        Self::at(path, text, start, &message).meant(meant_in_config(&message))
+    }
+
+    /// A config file that is wrong at a byte of its text.
+    pub(crate) fn at(path: &Path, text: &str, start: usize, message: &str) -> Self {
+        let breaks = text.bytes().take(start).filter(|byte| *byte == b'\n');
+        let line = breaks.count().saturating_add(1);
+        Self::usage(format!("{}:{line}: {message}", path.display()))
     }
 
     /// Adds what was probably meant, if something is like it.

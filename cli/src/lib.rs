@@ -8,6 +8,7 @@ mod config;
 pub mod error;
 pub mod exit;
 mod home;
+mod in_force;
 pub mod io;
 mod reading;
 mod tee;

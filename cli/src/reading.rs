@@ -10,6 +10,7 @@ use placet_ledger::clock::Clock;
 use placet_ledger::content::{Commitment, Contents};
 use placet_ledger::envelope::Recorded;
 use placet_ledger::error::LedgerError;
+use placet_ledger::event::Event;
 use placet_ledger::id::{Position, StreamId, Version};
 use placet_ledger::store::pages::{each_of_log, read_stream, run_list};
 use placet_ledger::store::sled::{OpenError, SledStore};
@@ -19,6 +20,7 @@ use placet_ledger::view::RunList;
 
 use crate::error::CommandError;
 use crate::home::Scratch;
+use crate::in_force;
 use crate::ui::card::Look;
 use crate::wiring::Wiring;
 
@@ -96,6 +98,25 @@ impl Reading {
         read.map_err(damaged)
     }
 
+    /// Learns why rules are there, those in force and those before.
+    pub(crate) fn learn_reasons(&self, wiring: &mut Wiring<'_>) -> Result<(), CommandError> {
+        let stream = self.store.ledger().authority();
+        let records = wiring.block_on(self.stream(stream))?;
+        let text = |record: &Recorded| {
+            let adopted = matches!(record.envelope.event(), Event::RulesAdopted(_));
+            let text = record.envelope.blobs().get("text").copied();
+            text.filter(|_| adopted)
+        };
+        let texts: Vec<_> = records.iter().filter_map(text).collect();
+        let wanted = texts.iter().map(|blob| blob.commitment).collect();
+        let contents = wiring.block_on(self.contents(stream, &wanted));
+        let texts = texts
+            .iter()
+            .filter_map(|blob| contents.bytes(&blob.commitment));
+        wiring.reasons = in_force::reasons(texts);
+        Ok(())
+    }
+
     /// The contents of a stream that can be read, of those that are wanted.
     pub(crate) async fn contents(
         &self,
@@ -134,6 +155,7 @@ pub(crate) fn look(wiring: &mut Wiring<'_>) -> Look {
         width: wiring.printer.width(),
         now: now(),
         program: wiring.program(),
+        reasons: wiring.reasons.clone(),
     }
 }
 

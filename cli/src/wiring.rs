@@ -1,5 +1,6 @@
 //! The composition root: opens home, store, ledger and engine for a verb.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,7 @@ use placet_ledger::approval::{Assurance, Channel};
 use placet_ledger::clock::Clock;
 use placet_ledger::envelope::Recorded;
 use placet_ledger::event::LedgerCreated;
-use placet_ledger::id::{LedgerId, Principal, StreamId};
+use placet_ledger::id::{LedgerId, Name, Principal, StreamId};
 use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
 use placet_ledger::owner::Parts;
 use placet_ledger::run::Caller;
@@ -34,6 +35,7 @@ use crate::config::{self, Config};
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::home::Home;
+use crate::in_force;
 use crate::io::Io;
 use crate::tee::Tee;
 use crate::terminal;
@@ -41,13 +43,6 @@ use crate::ui::{Printer, text};
 
 /// The format of stores that this release writes.
 const STORE_FORMAT: u32 = 1;
-
-/// The rules that every ledger starts with, as it records them.
-pub(crate) fn shipped_rules() -> Result<Vec<u8>, CommandError> {
-    let text = shipped().to_json();
-    text.map(String::into_bytes)
-        .map_err(|error| CommandError::new(Kind::Failed, error))
-}
 
 /// What a verb works with.
 pub(crate) struct Wiring<'a> {
@@ -58,6 +53,8 @@ pub(crate) struct Wiring<'a> {
     /// The user's config.
     pub(crate) config: Config,
     config_path: PathBuf,
+    /// Why rules are there, as far as the open ledger tells.
+    pub(crate) reasons: BTreeMap<Name, String>,
     /// Where results and remarks go.
     pub(crate) printer: Printer<'a>,
     runtime: Runtime,
@@ -116,6 +113,7 @@ impl<'a> Wiring<'a> {
             home,
             config,
             config_path,
+            reasons: BTreeMap::new(),
             printer,
             runtime,
         })
@@ -208,13 +206,31 @@ impl<'a> Wiring<'a> {
             self.create()?;
         }
         let tell = tell || self.printer.shows_progress();
+        let open = self.open_telling(tell)?;
+        self.adopted(open)
+    }
+
+    /// Opens the ledger that is there, and brings the rules of the config into force.
+    pub(crate) fn open(&mut self) -> Result<Open, CommandError> {
+        let open = self.open_as_it_is()?;
+        self.adopted(open)
+    }
+
+    /// Opens the ledger that is there, with the rules that are in force.
+    pub(crate) fn open_as_it_is(&mut self) -> Result<Open, CommandError> {
+        let tell = self.printer.shows_progress();
         self.open_telling(tell)
     }
 
-    /// Opens the ledger that is there.
-    pub(crate) fn open(&mut self) -> Result<Open, CommandError> {
-        let tell = self.printer.shows_progress();
-        self.open_telling(tell)
+    fn adopted(&mut self, open: Open) -> Result<Open, CommandError> {
+        let caller = self.caller()?;
+        let adopted = in_force::adopt(&open.ledger, &self.config, &caller);
+        if let Some(said) = self.block_on(adopted)? {
+            self.printer.note(&said);
+        }
+        let in_force = in_force::text(&in_force::rules(&self.config)?)?;
+        self.reasons = in_force::reasons([&in_force[..]]);
+        Ok(open)
     }
 
     fn open_telling(&mut self, tell: bool) -> Result<Open, CommandError> {
@@ -284,7 +300,7 @@ impl<'a> Wiring<'a> {
         match &self.global.home {
             Some(home) => format!(
                 "placet --home {}",
-                shell_word(&text::sentence(&home.display().to_string()))
+                text::shell_word(&text::sentence(&home.display().to_string()))
             ),
             None => "placet".to_owned(),
         }
@@ -380,7 +396,7 @@ impl<'a> Wiring<'a> {
         let new = NewLedger {
             ledger,
             created,
-            rules: shipped_rules()?,
+            rules: in_force::text(shipped())?,
             by,
         };
         let stamps = LiveStamps::new(Arc::new(SystemClock));
@@ -463,32 +479,4 @@ async fn heard(signal: Option<&mut Signal>) {
         return;
     }
     std::future::pending::<()>().await;
-}
-
-/// A word that a shell reads as it is.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_one_word_of_a_command_line() {
-        for (path, word) in [
-            ("/home/ann/.placet", "/home/ann/.placet"),
-            ("", "''"),
-            ("/a home", "'/a home'"),
-            ("/it's", "'/it'\\''s'"),
-            ("/x;rm -rf /", "'/x;rm -rf /'"),
-        ] {
-            assert_eq!(shell_word(path), word);
-        }
-    }
 }

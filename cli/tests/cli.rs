@@ -26,6 +26,7 @@ mod grants;
 mod live_policy;
 mod policy;
 mod questions;
+mod rules;
 mod runs;
 mod shell;
 mod steering;

@@ -358,10 +358,10 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
     ok    clock          not behind the newest record
     ok    head file      agrees, at 14 records
     ok    space          <n> MiB free where the home is
-    fail  config         <dir>/config.toml:1: unknown field `agent`, expected one of `agents`, `classifier`, `plugin`
+    fail  config         <dir>/config.toml:1: unknown field `agent`, expected one of `agents`, `containment`, `rules`, `classifier`, `plugin`
                          hint: did you mean agents?
-    fail  workspace      <dir>/placet.toml:1: unknown field `allowed_tools`, expected `denied_tools`
-                         hint: did you mean denied_tools?; a file in the workspace may hold denied_tools, and nothing that grants
+    fail  workspace      <dir>/placet.toml:1: unknown field `allowed_tools`, expected one of `denied_tools`, `containment`, `rules`
+                         hint: did you mean denied_tools?; a file in the workspace may hold denied_tools, rules that deny or ask, and containment = 'require': nothing that grants
     ok    terminal       input or errors are no terminal: nobody is asked; output is none; columns unknown
     warn  sandbox        none: nothing shuts a command in; answers have the assurance same-user
                          hint: a command can do whatever you can, your keys and this ledger included: approve none that you would not type yourself

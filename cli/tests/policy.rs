@@ -42,30 +42,51 @@ fn each_layer_says_something_or_leaves_it_to_the_next() {
        offered          -
        denied-before    -
        question         -
+       deny-rule        -
+       plugin           -
        always-asks      -
+       ask-rule         -
+       containment      -
        plain-read-only  -
        policy           -
        list             -
+       grant            -
+       allow-rule       -
     >  person           ask a person (high-risk), by policy:false
+    sandbox  none needed: it starts no process
+    at most  approve (high-risk), by policy:high-risk, under high-risk
     -- stderr --
     -- exit 0 --
     ");
     let listed = [&explain[..], &["--auto-approve-tools", "rm"]].concat();
-    insta::assert_snapshot!(world.show(&listed), @"
+    insta::assert_snapshot!(world.show(&listed), @r"
     rm: approve (high-risk), by list entry rm
        offered          -
        denied-before    -
        question         -
+       deny-rule        -
+       plugin           -
        always-asks      -
+       ask-rule         -
+       containment      -
        plain-read-only  -
        policy           -
     >  list             approve (high-risk), by list entry rm
+       grant            not reached
+       allow-rule       not reached
        person           not reached
+    sandbox  none needed: it starts no process
+    at most  approve (high-risk), by policy:high-risk, under high-risk
     -- stderr --
     -- exit 0 --
     ");
     insta::assert_snapshot!(world.json(&listed), @r#"
     {
+      "at_most": {
+        "kind": "approve",
+        "rule": "policy:high-risk",
+        "tier": "high-risk"
+      },
       "decided_by": "list",
       "layers": [
         {
@@ -81,8 +102,24 @@ fn each_layer_says_something_or_leaves_it_to_the_next() {
           "layer": "question"
         },
         {
+          "about": "a rule of the user or the workspace may forbid",
+          "layer": "deny-rule"
+        },
+        {
+          "about": "a plugin may forbid, or want a person asked",
+          "layer": "plugin"
+        },
+        {
           "about": "files that run or steer programs later ask, whatever policy and list say",
           "layer": "always-asks"
+        },
+        {
+          "about": "a rule of the user or the workspace may want people asked",
+          "layer": "ask-rule"
+        },
+        {
+          "about": "a process that is shut in less than was shown, or than the config requires, asks",
+          "layer": "containment"
         },
         {
           "about": "a tool that only reads runs under every policy",
@@ -102,6 +139,14 @@ fn each_layer_says_something_or_leaves_it_to_the_next() {
           }
         },
         {
+          "about": "an entry of the per-command list clears the commands of its key",
+          "layer": "grant"
+        },
+        {
+          "about": "a rule of the user clears what it names",
+          "layer": "allow-rule"
+        },
+        {
           "about": "everything else asks a person",
           "layer": "person",
           "says": {
@@ -112,6 +157,11 @@ fn each_layer_says_something_or_leaves_it_to_the_next() {
           }
         }
       ],
+      "rules": [],
+      "sandbox": {
+        "containment": "in-process",
+        "network": []
+      },
       "tool": "rm",
       "verdict": {
         "kind": "approve",
@@ -255,7 +305,7 @@ fn what_no_layer_sees_is_an_error() {
         "rm",
         RM,
     ];
-    insta::assert_snapshot!(world.show(&both), @"
+    insta::assert_snapshot!(world.show(&both), @r"
     -- stderr --
     error: the argument '--run <R>' cannot be used with:
       --agent <NAME>
@@ -264,7 +314,7 @@ fn what_no_layer_sees_is_an_error() {
       --auto-approve-tools <A,B>
       --tools <A,B>
       --deny-tools <A,B>
-      hint: usage: placet policy explain --run <R> <TOOL> <ARGS>
+      hint: usage: placet policy explain --run <R> <TOOL> <ARGS>...
       hint: --help tells more
     -- exit 64 --
     ");
@@ -312,7 +362,7 @@ fn a_run_answers_by_its_live_policy_tools_workspace_and_denials() {
         of("write_file", r#"{"path": "notes.txt", "content": "tea\n"}"#).0,
         "policy"
     );
-    insta::assert_snapshot!(world.show(&["policy", "explain", "--run", run, "write_file", write]), @"
+    insta::assert_snapshot!(world.show(&["policy", "explain", "--run", run, "write_file", write]), @r"
     write_file: decline, repeat of c2
        offered          -
     >  denied-before    decline, repeat of c2
@@ -328,6 +378,8 @@ fn a_run_answers_by_its_live_policy_tools_workspace_and_denials() {
        grant            not reached
        allow-rule       not reached
        person           not reached
+    sandbox  none needed: it starts no process
+    at most  decline, repeat of c2, under high-risk
     -- stderr --
     -- exit 0 --
     ");

@@ -35,9 +35,17 @@ pub(crate) fn run(_args: &InboxArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
         contents.insert(run, read);
     }
     let cards = inbox(&runs, &contents);
+    reading.learn_reasons(wiring)?;
     let look = reading::look(wiring);
     if wiring.printer.json() {
-        let pending = cards.into_iter().map(|card| CardOut::of(card, look.now));
+        let pending = cards.into_iter().map(|card| {
+            let reason = card
+                .rule
+                .as_ref()
+                .and_then(|rule| look.reason(rule))
+                .cloned();
+            CardOut::of(card, look.now, reason)
+        });
         let pending = pending.collect();
         wiring.printer.value(&Inbox { pending })?;
         return Ok(ExitStatus::Done);

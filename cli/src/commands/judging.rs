@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn config(text: &str) -> Config {
-        toml::from_str(text).unwrap()
+        crate::config::parse_user(Path::new("c"), text).unwrap()
     }
 
     fn said(result: Result<ConfigRecord, CommandError>) -> String {
@@ -171,7 +171,10 @@ mod tests {
             "[plugin]\ndigest = 'a'",
             "[plugins]",
         ] {
-            assert!(toml::from_str::<Config>(text).is_err(), "{text}");
+            assert!(
+                crate::config::parse_user(Path::new("c"), text).is_err(),
+                "{text}"
+            );
         }
     }
 }

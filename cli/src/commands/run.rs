@@ -1,6 +1,5 @@
 //! `placet run`: start a run and stay with it.
 
-use placet_ledger::policy::ContainmentRule;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -178,8 +177,8 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
     }
     let binary = env!("CARGO_PKG_VERSION").parse();
     Ok(NewRun {
-        containment: ContainmentRule::Prefer,
-        narrowing: None,
+        containment: gated.containment,
+        narrowing: gated.narrowing,
         run: RunId::new(uuid::Uuid::new_v4()),
         prompt: prompt(args.prompt, wiring)?,
         system: gated.agent.system,

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use placet_ledger::id::Name;
-use placet_ledger::policy::ApprovalPolicy;
+use placet_ledger::policy::{ApprovalPolicy, ContainmentRule};
 
 use crate::config::{self, Agent};
 use crate::error::{CommandError, Kind};
+use crate::in_force;
 use crate::wiring::Wiring;
 
 /// What the gate of a new run looks at.
@@ -51,6 +52,10 @@ pub(crate) struct Gated {
     pub(crate) denied: Vec<String>,
     /// The policy.
     pub(crate) policy: ApprovalPolicy,
+    /// What becomes of calls that cannot be shut in by the whole profile.
+    pub(crate) containment: ContainmentRule,
+    /// The rules of the workspace, as a run records them.
+    pub(crate) narrowing: Option<Vec<u8>>,
 }
 
 impl GateArgs {
@@ -66,7 +71,8 @@ impl GateArgs {
         }
         let mut denied = self.deny_tools.clone();
         denied.extend(agent.denied_tools.iter().cloned());
-        denied.extend(config::workspace(&workspace)?.denied_tools);
+        let narrowing = config::workspace(&workspace)?;
+        denied.extend(narrowing.denied_tools);
         let configured = agent.approval_policy.map(|policy| policy.0);
         let policy = self.approval_policy.or(configured);
         Ok(Gated {
@@ -75,6 +81,12 @@ impl GateArgs {
             workspace,
             denied,
             policy: policy.unwrap_or(ApprovalPolicy::False),
+            containment: config::stricter(wiring.config.containment, narrowing.containment),
+            narrowing: if narrowing.rules.is_empty() {
+                None
+            } else {
+                Some(in_force::text(&narrowing.rules)?)
+            },
         })
     }
 }

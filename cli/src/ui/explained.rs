@@ -2,7 +2,10 @@
 //! decides.
 
 use placet_engine::engine::Explained;
+use placet_engine::policy::rules::Stand;
+use placet_engine::policy::{Certain, CommandStands, RuleStands, Stands};
 use placet_ledger::approval::By;
+use placet_ledger::containment::Containment;
 use placet_ledger::judge::Verdict;
 
 use super::card::Look;
@@ -36,7 +39,134 @@ pub(crate) fn page(explained: &Explained, look: &Look) -> String {
         })
         .collect();
     out.push_str(&table(&[], &rows));
+    beside(&mut out, explained);
     out
+}
+
+/// What is told beside the layers, a line each.
+fn beside(out: &mut String, explained: &Explained) {
+    let stands = &explained.stands;
+    let mut rows = Vec::new();
+    let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
+    if let Some(command) = &stands.command {
+        command_rows(&mut row, command);
+        for over in &explained.over {
+            let why = if over.revoked { "revoked" } else { "expired" };
+            let key = text::inline(&over.key);
+            row("entry", format!("{key} ({}): {why}", over.grant));
+        }
+    }
+    for rule in &stands.rules {
+        row("rule", rule_row(rule));
+    }
+    row("sandbox", sandbox(stands));
+    row(
+        "at most",
+        format!("{}, under high-risk", says(&stands.at_most)),
+    );
+    out.push_str(&table(&[], &rows));
+}
+
+fn command_rows(row: &mut impl FnMut(&str, String), command: &CommandStands) {
+    let reading = &command.reading;
+    let by_syntax = reading.syntax_high_risk;
+    let why = text::inline(&reading.why);
+    row(
+        "read as",
+        if by_syntax {
+            format!("high-risk by its syntax: {why}")
+        } else {
+            why
+        },
+    );
+    let key = reading.key.as_deref().map(text::inline);
+    row(
+        "key",
+        key.unwrap_or_else(|| String::from("none: no entry and no allow covers it")),
+    );
+    row(
+        "tier",
+        match &command.certain {
+            Certain::ReadOnly => String::from("read-only, by its text and its program"),
+            Certain::HighRisk(why) => format!("high-risk, since {}", text::inline(why)),
+            Certain::Nothing(why) => format!(
+                "not certain, since {}: a plugin or a model judges where the policy asks for it, else \
+             it is high-risk",
+                text::inline(why)
+            ),
+        },
+    );
+    for member in &command.members {
+        let key = member.key.as_deref().map_or_else(
+            || String::from("no key"),
+            |key| format!("key {}", text::inline(key)),
+        );
+        let entries = member
+            .entries
+            .iter()
+            .map(|grant| format!("grant {grant} covers it"));
+        let rules = member.rules.iter().map(|(rule, effect)| {
+            format!("{} says {}", text::marked(rule.as_str()), effect.as_str())
+        });
+        let alone: Vec<_> = [key].into_iter().chain(entries).chain(rules).collect();
+        row(
+            "member",
+            format!("{}: {}", text::inline(&member.text), alone.join(", ")),
+        );
+    }
+    for entry in &command.entries {
+        let how = entry.short.as_deref().unwrap_or("covers it");
+        let key = text::inline(&entry.key);
+        row(
+            "entry",
+            format!("{key} ({}): {}", entry.grant, text::inline(how)),
+        );
+    }
+}
+
+fn rule_row(rule: &RuleStands) -> String {
+    let of = if rule.workspace {
+        " of the workspace"
+    } else {
+        ""
+    };
+    let how = match &rule.stand {
+        Stand::Speaks => String::new(),
+        Stand::Unreadable => String::from(": which programs run cannot all be read, so it asks"),
+        Stand::Short(why) => format!(": does not cover it, {}", text::inline(why)),
+    };
+    let reason = rule.reason.as_deref().map(text::inline);
+    let reason = reason
+        .map(|reason| format!(" ({reason})"))
+        .unwrap_or_default();
+    let name = text::marked(rule.rule.as_str());
+    format!("{} by {name}{of}{how}{reason}", rule.effect.as_str())
+}
+
+fn sandbox(stands: &Stands) -> String {
+    let ports: Vec<_> = stands.network.iter().map(u16::to_string).collect();
+    let network = if ports.is_empty() {
+        String::from("no network")
+    } else {
+        format!("TCP {}", ports.join(", "))
+    };
+    match stands.level.containment() {
+        Containment::InProcess => String::from("none needed: it starts no process"),
+        level @ (Containment::Full | Containment::Partial | Containment::None) => {
+            let missing: Vec<_> = stands
+                .level
+                .missing()
+                .iter()
+                .map(|part| part.as_str())
+                .collect();
+            let without = if missing.is_empty() {
+                String::new()
+            } else {
+                format!(" without {}", missing.join(", "))
+            };
+            format!("{}{without}, {network}", level.as_str())
+        }
+    }
 }
 
 /// A verdict in words.
@@ -72,11 +202,10 @@ fn says(verdict: &Verdict) -> String {
 
 fn whose(by: &By) -> String {
     match by {
-        By::Policy { rule } => text::marked(rule.as_str()),
+        By::Policy { rule } | By::Rule { rule } => text::marked(rule.as_str()),
         By::List { tool } => format!("list entry {}", text::marked(tool.as_str())),
         By::Person { principal, .. } => text::marked(principal.as_str()),
         By::Grant { grant } => format!("grant {grant}"),
-        By::Rule { rule } => text::marked(rule.as_str()),
         By::Tool => String::from("the tool"),
     }
 }

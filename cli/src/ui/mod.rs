@@ -1,6 +1,7 @@
 //! What people and programs are shown: data on standard output, everything else beside it.
 
 pub(crate) mod card;
+pub(crate) mod checked;
 pub(crate) mod csv;
 pub(crate) mod dialog;
 pub(crate) mod explained;

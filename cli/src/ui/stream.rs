@@ -65,6 +65,7 @@ mod tests {
             width,
             now: "2026-12-01T09:00:00.000000Z".parse().unwrap(),
             program: "placet".into(),
+            reasons: std::collections::BTreeMap::new(),
         }
     }
 

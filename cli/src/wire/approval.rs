@@ -26,6 +26,9 @@ pub(crate) struct CardOut {
     tier: Option<DeclaredRisk>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<Name>,
+    /// Why the rule is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     proposal: Digest,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<Digest>,
@@ -144,8 +147,8 @@ struct DeniedOut {
 }
 
 impl CardOut {
-    /// The shape of a card at a time.
-    pub(crate) fn of(card: Card, now: Timestamp) -> Self {
+    /// The shape of a card at a time, with the reason of the rule that asks.
+    pub(crate) fn of(card: Card, now: Timestamp, reason: Option<String>) -> Self {
         let command = card.command();
         let key = command.and_then(shell::key);
         let no_key = command.filter(|_| key.is_none()).map(allowlist::no_key);
@@ -164,6 +167,7 @@ impl CardOut {
             tool: card.tool,
             tier: card.tier,
             rule: card.rule,
+            reason,
             proposal: card.proposal,
             request: card.request,
             set: card.set,

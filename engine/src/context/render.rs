@@ -333,10 +333,12 @@ fn refused(call: &Call, said: &str) -> String {
             "Not authorised: it needs an approval, and nobody is there to give one. It was not run."
         }
     };
+    let by = call.refused_by().map(|rule| format!(" It is {rule}."));
+    let by = by.unwrap_or_default();
     if said.is_empty() {
-        why.to_owned()
+        format!("{why}{by}")
     } else {
-        format!("{why} {said}")
+        format!("{why}{by} {said}")
     }
 }
 

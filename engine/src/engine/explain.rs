@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use placet_ledger::event::RiskSource;
-use placet_ledger::gate_input::{Hypothetical, Terms};
+use placet_ledger::gate_input::{Bench, Hypothetical, Terms};
 use placet_ledger::id::{CallId, GrantId, Name, RunId};
 use placet_ledger::judge::{GateInput, GrantInput, Judged, RulesInput, Verdict};
 use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule};
@@ -15,7 +15,7 @@ use placet_ledger::run::Command;
 use super::{Engine, EngineError};
 use crate::effects::{Act, propose, tools};
 use crate::nearest::nearest;
-use crate::policy::{Case, Certain, LAYERS, Layer, certain};
+use crate::policy::{Case, Certain, CommandEntry, LAYERS, Layer, Stands, certain};
 use crate::runner::RunnerError;
 use crate::tool::registry::{Lookup, Registry, Scope};
 
@@ -28,16 +28,50 @@ pub struct Explained {
     pub verdict: Verdict,
     /// What each layer says, from the strictest down; the first that says something decides.
     pub layers: Vec<(&'static Layer, Option<Verdict>)>,
+    /// How its command is read, how rules stand to it, and how it would be shut in.
+    pub stands: Stands,
+    /// Entries that no longer hold.
+    pub over: Vec<OverEntry>,
+}
+
+/// An entry of the per-command list that no longer holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverEntry {
+    /// The grant.
+    pub grant: GrantId,
+    /// Its key.
+    pub key: String,
+    /// Whether a person took it back; its time is over otherwise.
+    pub revoked: bool,
+}
+
+/// The entries that no longer hold.
+pub fn over(bench: Bench<'_>) -> Vec<OverEntry> {
+    let grants = bench.standing.state.grants().iter();
+    grants
+        .filter(|(_, grant)| !grant.holds(bench.at))
+        .filter_map(|(id, grant)| {
+            let entry = bench.standing.contents.bytes(&grant.entry)?;
+            Some(OverEntry {
+                grant: *id,
+                key: CommandEntry::read(entry)?.key,
+                revoked: grant.revoked.is_some(),
+            })
+        })
+        .collect()
 }
 
 impl Explained {
     fn of(input: &GateInput<'_>) -> Self {
         let case = Case::of(input);
         let layers = LAYERS.iter().map(|layer| (layer, layer.says(&case)));
+        let verdict = case.verdict();
         Self {
             tool: input.tool.clone(),
-            verdict: case.verdict(),
             layers: layers.collect(),
+            stands: Stands::of(input, &verdict),
+            verdict,
+            over: Vec::new(),
         }
     }
 
@@ -69,6 +103,8 @@ pub struct Setup {
     pub narrowing: Option<Vec<u8>>,
     /// What is granted to every run, each entry as its record keeps it.
     pub grants: Vec<(GrantId, Vec<u8>)>,
+    /// What was granted and no longer holds.
+    pub over: Vec<OverEntry>,
 }
 
 /// What would become of a call, as the first one of a new run.
@@ -102,7 +138,9 @@ pub async fn explain(
         },
         grants: &grants,
     };
-    Ok(Explained::of(&known(call.input(terms, None))))
+    let explained = Explained::of(&known(call.input(terms, None)));
+    let over = setup.over.clone();
+    Ok(Explained { over, ..explained })
 }
 
 impl Engine {
@@ -122,7 +160,9 @@ impl Engine {
             let grants = bench.grants();
             let terms = Terms::of(state, contents, bench, &grants, offered);
             let repeats = call.repeats(state, contents);
-            Ok(Explained::of(&known(call.input(terms, repeats))))
+            let explained = Explained::of(&known(call.input(terms, repeats)));
+            let over = over(bench);
+            Ok(Explained { over, ..explained })
         });
         let explained: Result<_, crate::effects::BriefError> = explained.await?;
         explained.map_err(|error| RunnerError::from(error).into())

@@ -7,8 +7,12 @@ mod grant;
 mod mutating;
 mod ruled;
 pub mod rules;
+mod stands;
+#[cfg(test)]
+mod tests;
 
 pub use command::{Certain, certain};
 pub use gate::{Case, Gate, LAYERS, Layer, gate};
 pub use grant::CommandEntry;
 pub use mutating::mutating;
+pub use stands::{CommandStands, EntryStands, Member, RuleStands, Stands};

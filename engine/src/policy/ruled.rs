@@ -9,7 +9,7 @@ use placet_ledger::judge::{GateInput, Unreadable};
 use super::rules::{Judgement, Rules, Subject, strictest};
 
 /// Why a text of rules does not count: it is not there, or not rules of this release.
-struct Unknown;
+pub(super) struct Unknown;
 
 /// What the rules in force say of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,13 +42,8 @@ fn judged(input: &GateInput<'_>) -> Result<Ruled, Unknown> {
     let rules = &input.rules;
     let (recorded, current) = (read(rules.recorded)?, read(rules.current)?);
     let narrowing = rules.narrowing.map(read).transpose()?;
-    let command = input.command.as_ref();
     let paths = input.reach.clone().unwrap_or_default();
-    let subject = Subject {
-        tool: input.tool.as_str(),
-        command: command.map(|command| command.text.as_deref().unwrap_or_default()),
-        paths: &paths,
-    };
+    let subject = subject(input, &paths);
     let said = strictest(recorded.judge(&subject), current.judge(&subject));
     let said = match narrowing {
         Some(narrowing) => said.narrowed_by(narrowing.judge(&subject)),
@@ -75,7 +70,18 @@ fn judged(input: &GateInput<'_>) -> Result<Ruled, Unknown> {
     })
 }
 
-fn read(text: Result<&[u8], Unreadable>) -> Result<Rules, Unknown> {
+/// The call as rules look at it.
+pub(super) fn subject<'a>(input: &'a GateInput<'_>, paths: &'a [String]) -> Subject<'a> {
+    let command = input.command.as_ref();
+    Subject {
+        tool: input.tool.as_str(),
+        command: command.map(|command| command.text.as_deref().unwrap_or_default()),
+        paths,
+    }
+}
+
+/// Rules from their recorded text.
+pub(super) fn read(text: Result<&[u8], Unreadable>) -> Result<Rules, Unknown> {
     let text = text.map_err(|_| Unknown)?;
     let text = std::str::from_utf8(text).map_err(|_| Unknown)?;
     Rules::parse_json(text).map_err(|_| Unknown)

@@ -194,6 +194,7 @@ pub struct Call {
     pub(super) supersedes: Option<CallId>,
     pub(super) superseded_by: Option<CallId>,
     pub(super) repeats: Option<CallId>,
+    pub(super) refused_by: Option<Name>,
     pub(super) tool: Option<Name>,
     pub(super) received: Option<Blob>,
     pub(super) phase: Phase,
@@ -225,6 +226,7 @@ impl Call {
             supersedes: None,
             superseded_by: None,
             repeats: None,
+            refused_by: None,
             tool,
             received,
             phase: Phase::Named,
@@ -266,6 +268,11 @@ impl Call {
     /// The denied call that it was refused for repeating.
     pub fn repeats(&self) -> Option<CallId> {
         self.repeats
+    }
+
+    /// The rule that it was refused by.
+    pub fn refused_by(&self) -> Option<&Name> {
+        self.refused_by.as_ref()
     }
 
     /// The tool, where the name is one of this run's.

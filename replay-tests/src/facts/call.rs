@@ -127,6 +127,15 @@ pub fn refused(number: u32, kind: RefusalKind) -> Fact {
 ///
 /// When it is built before `model.replied`.
 pub fn asked(number: u32) -> Fact {
+    asked_of(number, 1)
+}
+
+/// The same, of several people.
+///
+/// # Panics
+///
+/// When it is built before `model.replied`.
+pub fn asked_of(number: u32, quorum: u32) -> Fact {
     Fact::of(move |state| {
         let Turn::Replied { at, .. } = state.turn() else {
             panic!("nothing is asked before the model replied");
@@ -139,7 +148,7 @@ pub fn asked(number: u32) -> Fact {
             call: call(number),
             expires_at: at.plus_ms(state.started().park_expiry_ms),
             proposal: proposal(state, number),
-            quorum: 1,
+            quorum,
             rule: name("policy:false"),
             rules: rules(),
             tier: DeclaredRisk::HighRisk,

@@ -6,9 +6,9 @@
 mod call;
 
 pub use call::{
-    amended, approved, asked, began, cleared, denied, expired, failed, in_doubt, interrupted,
-    not_begun, proposed, question, refused, replied_to, revoked, settled, settled_by_person, stale,
-    succeeded,
+    amended, approved, asked, asked_of, began, cleared, denied, expired, failed, in_doubt,
+    interrupted, not_begun, proposed, question, refused, replied_to, revoked, settled,
+    settled_by_person, stale, succeeded,
 };
 
 use placet_ledger::approval::{Assurance, By, Channel};

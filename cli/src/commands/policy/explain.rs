@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use clap::Args;
-use placet_engine::engine::{EngineError, Explained, Outfit, Setup, explain};
+use placet_engine::engine::{EngineError, Explained, Outfit, OverEntry, Setup, explain, over};
 use placet_engine::tool::registry::Scope;
 use placet_engine::tool::retrieve::NoResults;
-use placet_ledger::policy::ContainmentRule;
+use placet_ledger::id::GrantId;
+use placet_ledger::policy::EXECUTE_COMMAND;
 
 use crate::commands::run::{Attend, attendance};
 use crate::commands::runs::find;
@@ -14,10 +15,11 @@ use crate::commands::start::GateArgs;
 use crate::commands::words;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
+use crate::in_force;
 use crate::reading;
 use crate::ui::explained;
 use crate::wire::policy::ExplainedOut;
-use crate::wiring::{Wiring, shipped_rules};
+use crate::wiring::Wiring;
 
 /// Tell what the gate would say of a call, layer by layer
 ///
@@ -34,9 +36,10 @@ pub(crate) struct ExplainArgs {
     /// The tool
     tool: String,
 
-    /// The arguments of the call, as JSON; - reads standard input
-    #[arg(value_name = "ARGS")]
-    arguments: String,
+    /// The arguments of the call, as JSON; - reads standard input. Where the tool runs commands,
+    /// also the command itself, behind --
+    #[arg(value_name = "ARGS", required = true)]
+    arguments: Vec<String>,
 
     #[command(flatten)]
     gated: GateArgs,
@@ -52,11 +55,11 @@ pub(crate) struct ExplainArgs {
 
 /// Explains a call.
 pub(crate) fn run(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let arguments = words::text(args.arguments.clone(), "the text of the arguments", wiring)?;
+    let arguments = arguments(args, wiring)?;
     words::is_object(arguments.as_bytes(), "the arguments")?;
     let explained = match &args.run {
         Some(prefix) => {
-            let open = wiring.open()?;
+            let open = wiring.open_as_it_is()?;
             let run = find(wiring, &open, prefix)?;
             let explained = open.engine.explain(run, &args.tool, arguments.as_bytes());
             wiring.block_on(explained)
@@ -80,6 +83,7 @@ fn of_new_run(
     wiring: &mut Wiring<'_>,
 ) -> Result<Result<Explained, EngineError>, CommandError> {
     let gated = args.gated.resolve(wiring)?;
+    let (grants, over) = granted(wiring)?;
     let outfit = wiring.outfit()?;
     let (_, registry) = outfit
         .tools(&gated.workspace, Arc::new(NoResults))
@@ -94,14 +98,48 @@ fn of_new_run(
         allowlist: allowed.collect(),
         policy: gated.policy,
         attendance: attendance(args.park, args.attend, wiring.attended()),
-        containment: ContainmentRule::Prefer,
+        containment: gated.containment,
         plugin: wiring.config.plugin.is_some(),
-        rules: shipped_rules()?,
-        narrowing: None,
-        grants: Vec::new(),
+        rules: in_force::text(&in_force::rules(&wiring.config)?)?,
+        narrowing: gated.narrowing,
+        grants,
+        over,
     };
     let explained = explain(&registry, &setup, &args.tool, arguments.as_bytes());
     Ok(wiring.block_on(explained))
+}
+
+/// What the ledger grants to every run, and what it granted before; nothing where there is none.
+fn granted(wiring: &mut Wiring<'_>) -> Result<(Granted, Vec<OverEntry>), CommandError> {
+    if wiring.home.is_free() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let open = wiring.open_as_it_is()?;
+    Ok(open.ledger.look_at_authority(|bench| {
+        let held = bench.grants();
+        let held = held.iter().map(|held| (held.grant, held.entry.to_vec()));
+        (held.collect(), over(bench))
+    }))
+}
+
+/// Grants, each with its entry as its record keeps it.
+type Granted = Vec<(GrantId, Vec<u8>)>;
+
+/// The arguments of the call, and their JSON where the words of a command stand for them.
+fn arguments(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<String, CommandError> {
+    match (&args.arguments[..], args.tool == EXECUTE_COMMAND) {
+        ([one], _) if one == "-" || one.trim_start().starts_with('{') => {
+            words::text(one.clone(), "the text of the arguments", wiring)
+        }
+        ([], true) | (_, false) if args.arguments.len() != 1 => Err(CommandError::usage(
+            "expected the arguments as one JSON object",
+        )),
+        ([one], false) => words::text(one.clone(), "the text of the arguments", wiring),
+        (words, _) => {
+            let command = words.join(" ");
+            Ok(serde_json::json!({ "command": command }).to_string())
+        }
+    }
 }
 
 /// Arguments of which the tool makes no proposal are a wrong input: no layer sees such a call.

@@ -1,5 +1,6 @@
 //! `placet policy`: why calls run, ask a person, or are turned down.
 
+mod check;
 mod explain;
 
 use clap::Subcommand;
@@ -11,6 +12,7 @@ use crate::wiring::Wiring;
 /// What to ask of the policy.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyVerb {
+    Check(check::CheckArgs),
     Explain(explain::ExplainArgs),
 }
 
@@ -20,6 +22,7 @@ pub(crate) fn dispatch(
     wiring: &mut Wiring<'_>,
 ) -> Result<ExitStatus, CommandError> {
     match verb {
+        PolicyVerb::Check(args) => check::run(&args, wiring),
         PolicyVerb::Explain(args) => explain::run(&args, wiring),
     }
 }

@@ -6,11 +6,13 @@ use clap::Args;
 use placet_ledger::content::{Blob, Contents};
 use placet_ledger::envelope::Recorded;
 use placet_ledger::event::Event;
+use placet_ledger::id::Name;
 use placet_ledger::run::{RunState, Turn};
 use placet_ledger::view::{Card, RunEntry, row};
 
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
+use crate::in_force;
 use crate::reading::{self, Reading};
 use crate::ui::{run_page, timeline};
 use crate::wire::approval::CardOut;
@@ -34,17 +36,27 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
     let reading = Reading::open(wiring)?;
     let runs = wiring.block_on(reading.runs())?;
     let entry = runs.find(&args.run)?;
-    let look = reading::look(wiring);
+    reading.learn_reasons(wiring)?;
+    let mut look = reading::look(wiring);
     let records = wiring.block_on(reading.stream(entry.run().stream()))?;
     let rows: Vec<_> = records.iter().map(row).collect();
     let contents = wiring.block_on(contents(&reading, entry, &records));
+    let narrowing = entry
+        .state()
+        .and_then(|state| state.texts().get("narrowing"));
+    let narrowing = narrowing.and_then(|blob| contents.bytes(&blob.commitment));
+    look.reasons.extend(in_force::reasons(narrowing));
     let cards = entry
         .state()
         .map_or_else(Vec::new, |state| cards(state, &contents));
-    let out = cards
-        .iter()
-        .cloned()
-        .map(|card| CardOut::of(card, look.now));
+    let out = cards.iter().cloned().map(|card| {
+        let reason = card
+            .rule
+            .as_ref()
+            .and_then(|rule| look.reason(rule))
+            .cloned();
+        CardOut::of(card, look.now, reason)
+    });
     let out = out.collect();
     let show = RunShow {
         run: entry.run(),
@@ -62,7 +74,9 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
             .zip(&records)
             .map(|(row, record)| {
                 let said = said(record).and_then(|blob| contents.text(&blob.commitment));
-                EventRow::of(row, timeline::actor(&row.actor), said.map(str::to_owned))
+                let reason = ruled(record).and_then(|rule| look.reason(rule));
+                let said = said.map(str::to_owned).or_else(|| reason.cloned());
+                EventRow::of(row, timeline::actor(&row.actor), said)
             })
             .collect(),
     };
@@ -84,6 +98,17 @@ fn cards(state: &RunState, contents: &Contents) -> Vec<Card> {
     calls
         .filter_map(|call| Card::of(state, call, contents))
         .collect()
+}
+
+/// The rule that a record names, where that turns a call down or asks.
+fn ruled(record: &Recorded) -> Option<&Name> {
+    if let Event::CallRefused(refused) = record.envelope.event() {
+        return refused.rule.as_ref();
+    }
+    if let Event::ApprovalRequested(asked) = record.envelope.event() {
+        return Some(&asked.rule);
+    }
+    None
 }
 
 /// What a person said with a record, or a question that was put to one.
@@ -134,7 +159,7 @@ async fn contents(reading: &Reading, entry: &RunEntry, records: &[Recorded]) -> 
     let Some(state) = entry.state() else {
         return Contents::default();
     };
-    let started = ["prompt", "workspace"].map(|role| state.texts().get(role));
+    let started = ["prompt", "workspace", "narrowing"].map(|role| state.texts().get(role));
     let last = state.replies().last().and_then(|reply| reply.text.as_ref());
     let failure = match state.turn() {
         Turn::Failed { detail } => detail.as_ref(),

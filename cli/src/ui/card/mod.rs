@@ -9,6 +9,7 @@ pub(crate) mod tests;
 mod words;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use placet_engine::steering::asks_always;
@@ -51,9 +52,18 @@ pub(crate) struct Look {
     pub(crate) now: Timestamp,
     /// How the program is called, with the options that lead to this ledger.
     pub(crate) program: String,
+    /// Why rules are there, by their names.
+    pub(crate) reasons: BTreeMap<Name, String>,
 }
 
 impl Look {
+    /// Why a rule is there; one that cannot be read whether it is meant has the same reason.
+    pub(crate) fn reason(&self, rule: &Name) -> Option<&String> {
+        let rule = rule.as_str();
+        let rule = rule.strip_prefix("unreadable:").unwrap_or(rule);
+        self.reasons.get(&rule.parse::<Name>().ok()?)
+    }
+
     /// A margin under a line of a card.
     pub(crate) fn margin(&self, letters: Letters) -> Margin {
         Margin {
@@ -237,6 +247,9 @@ fn facts(card: &Card, look: &Look) -> Vec<(&'static str, String)> {
             .map(|rule| format!(", asked by {rule}"))
             .unwrap_or_default();
         facts.push(("tier", format!("{tier}{rule}")));
+    }
+    if let Some(reason) = card.rule.as_ref().and_then(|rule| look.reason(rule)) {
+        facts.push(("reason", text::inline(reason)));
     }
     facts.extend(warnings(card));
     if card.kind != CardKind::Question {

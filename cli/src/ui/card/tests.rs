@@ -16,6 +16,7 @@ pub(crate) fn look(color: bool) -> Look {
         width: 80,
         now: "2026-12-01T09:00:00.000000Z".parse().unwrap(),
         program: "placet".into(),
+        reasons: BTreeMap::new(),
     }
 }
 

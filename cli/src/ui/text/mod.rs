@@ -8,6 +8,7 @@
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
+mod word;
 
 use std::fmt::Write;
 
@@ -15,6 +16,7 @@ pub(crate) use placet_engine::workspace::is_hidden;
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 use rows::Paint;
+pub(crate) use word::shell_word;
 
 /// How many combining marks may follow a letter before they are shown as escapes: scripts in use
 /// need two, and a tower of them hides the rows above.

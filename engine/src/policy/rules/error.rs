@@ -53,6 +53,12 @@ pub enum Why {
     /// Not a path.
     #[error("`path`: {0}")]
     Path(String),
+    /// A tool whose paths no rule sees.
+    #[error(
+        "`path`: {0} only reads, and a rule over paths binds what writes and removes; name the \
+         tool without a path"
+    )]
+    Reads(String),
     /// Rules over web addresses.
     #[error(
         "`url`: a rule over web addresses may deny or ask, never allow; list the address \
@@ -89,6 +95,12 @@ pub enum Why {
     /// Too few or too many.
     #[error("`require.approvers` is from 1 to {APPROVERS_MAX}, not {0}")]
     Approvers(u32),
+    /// More than one, where only one approval can be had.
+    #[error(
+        "`require.approvers`: this release cannot collect several approvals, and does not load a \
+         rule that it would weaken"
+    )]
+    SeveralApprovals,
     /// Not a time.
     #[error("`require.expires` is a time such as 30m or 2h, not {0:?}")]
     Expires(String),

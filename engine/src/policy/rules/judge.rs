@@ -104,16 +104,15 @@ impl Rules {
 }
 
 /// A call, its command read once.
-struct Call<'a> {
-    subject: &'a Subject<'a>,
-    command: Option<&'a Command>,
-    key: Option<&'a str>,
+pub(super) struct Call<'a> {
+    pub(super) subject: &'a Subject<'a>,
+    pub(super) command: Option<&'a Command>,
+    pub(super) key: Option<&'a str>,
 }
 
 impl Rule {
     fn says(&self, call: &Call<'_>) -> Judgement {
-        let of_tool = |tool: &Name| tool.as_str() == call.subject.tool;
-        if !self.tool.as_ref().is_none_or(of_tool) {
+        if !self.is_of(call) {
             return Judgement::Silent;
         }
         let rule = self.name.clone();
@@ -141,8 +140,14 @@ impl Rule {
         }
     }
 
+    /// Whether the call is one of its tool.
+    pub(super) fn is_of(&self, call: &Call<'_>) -> bool {
+        let of_tool = |tool: &Name| tool.as_str() == call.subject.tool;
+        self.tool.as_ref().is_none_or(of_tool)
+    }
+
     /// How a call stands to it, narrowly for an allow.
-    fn stands_to(&self, call: &Call<'_>) -> Match {
+    pub(super) fn stands_to(&self, call: &Call<'_>) -> Match {
         match (&self.target, self.effect) {
             (Target::Tool, _) => Match::Matches,
             (Target::Command { entry, .. }, Effect::Allow) => {

@@ -45,6 +45,10 @@ impl Rules {
                     over.name
                 ));
             }
+            if let (Target::Path { .. }, None) = (&rule.target, &rule.tool) {
+                let what = "binds what writes and removes, not what tools read or commands touch";
+                warn(String::from(what));
+            }
             if let (Effect::Allow, Target::Command { pattern, .. }) = (rule.effect, &rule.target)
                 && pattern.runs_others()
             {

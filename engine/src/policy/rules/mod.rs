@@ -5,11 +5,13 @@
 //! strictest of all that match decides. A rule over paths speaks of the tools that name their
 //! paths; what a command touches is for its containment.
 
+mod change;
 mod error;
 mod judge;
 mod lint;
 mod parse;
 mod shipped;
+mod stand;
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +29,7 @@ pub use judge::{Judgement, Subject, strictest};
 pub use lint::Warning;
 pub use parse::{Origin, Require, Written};
 pub use shipped::{SHIPPED, shipped};
+pub use stand::Stand;
 
 /// What a rule does to the calls that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

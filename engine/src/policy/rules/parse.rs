@@ -17,6 +17,9 @@ use super::{Effect, Rule, Rules, Target};
 /// The tool that runs commands.
 const EXECUTE_COMMAND: &str = "execute_command";
 
+/// The tools that only read files: their calls tell no paths to the gate.
+const READERS: [&str; 5] = ["find", "grep", "ls", "read_file", "stat"];
+
 /// Bytes of a rule's name that come from what it is about.
 const SLUG_BYTES_MAX: usize = 60;
 
@@ -193,6 +196,10 @@ fn check(
     if !(1..=APPROVERS_MAX).contains(&quorum) {
         return Err(Why::Approvers(quorum));
     }
+    match origin {
+        Origin::User | Origin::Workspace if quorum > 1 => return Err(Why::SeveralApprovals),
+        Origin::User | Origin::Workspace | Origin::Record => {}
+    }
     let expires_ms = require.expires.as_deref().map(expires_ms).transpose()?;
     written.network.sort_unstable();
     written.network.dedup();
@@ -238,6 +245,9 @@ fn effect(written: &Written, origin: Origin) -> Result<Effect, Why> {
         }
         None if effect == Effect::Allow && written.path.is_some() => {
             return Err(Why::AllowsAnyTool);
+        }
+        Some(tool) if written.path.is_some() && READERS.contains(&tool.as_str()) => {
+            return Err(Why::Reads(tool.clone()));
         }
         None | Some(_) => {}
     }

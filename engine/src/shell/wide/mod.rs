@@ -14,7 +14,7 @@ mod scan;
 mod script;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::fmt;
 
@@ -80,6 +80,28 @@ impl Command {
             segments: scanned.segments,
         }
     }
+}
+
+impl Command {
+    /// The commands that the shell would run of it, each written so that it is read as one; one
+    /// alone where nothing joins several.
+    pub fn members(&self) -> Vec<String> {
+        let written = |segment: &Segment| {
+            let words = segment.words.iter().filter(|word| !word.target);
+            words.map(written).collect::<Vec<_>>().join(" ")
+        };
+        let members = self.segments.iter().map(written);
+        members.filter(|member| !member.is_empty()).collect()
+    }
+}
+
+/// A word as a shell reads it once more.
+fn written(word: &Word) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./:=@%+,~$".contains(c);
+    if !word.text.is_empty() && word.text.chars().all(plain) {
+        return word.text.clone();
+    }
+    format!("'{}'", word.text.replace('\'', "'\\''"))
 }
 
 /// The text as names are looked for in it where it is not plain. Quotes and escapes may join what

@@ -30,7 +30,12 @@ pub(super) fn answer(state: &RunState, given: &Given, set: &AnswerSet) -> Decisi
     }
     covers(state, set)?;
     for line in set.iter() {
-        on_time(known(state, line.call)?, given)?;
+        let call = known(state, line.call)?;
+        on_time(call, given)?;
+        match line.answer {
+            Answer::Approve | Answer::ApproveAlways => alone(call)?,
+            Answer::Deny => {}
+        }
     }
     let mut left = given.blobs.clone();
     let mut decided = Vec::with_capacity(pending.len());
@@ -113,6 +118,16 @@ pub(super) fn on_time(call: &Call, given: &Given) -> Result<(), Rejection> {
         Some(at) if given.at >= at => Err(Rejection::Expired(call.id())),
         Some(_) | None => Ok(()),
     }
+}
+
+/// One person's approval is all that a call can have: what needs several is never granted by one.
+fn alone(call: &Call) -> Result<(), Rejection> {
+    let quorum = call.requested().map_or(1, |asked| asked.quorum);
+    if quorum > 1 {
+        let why = "it needs the approval of several people, which cannot be collected: deny it";
+        return Err(Rejection::OutOfTurn(why));
+    }
+    Ok(())
 }
 
 /// What was displayed is what is asked now.

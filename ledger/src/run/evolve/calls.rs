@@ -41,6 +41,7 @@ impl RunState {
                 self.close(event.call, &open, close, envelope)?;
                 if let Some(call) = self.calls.get_mut(&event.call) {
                     call.repeats = event.of;
+                    call.refused_by.clone_from(&event.rule);
                 }
                 Ok(())
             }

@@ -72,6 +72,10 @@ const WRONG: &[(&str, &str)] = &[
         "tool = 'rm'\neffect = 'allow'\nnetwork = [443]",
         "`network` belongs to an allow",
     ),
+    (
+        "tool = 'read_file'\npath = '.env'\neffect = 'deny'",
+        "`path`: read_file only reads",
+    ),
     ("url = 'https://x.org/*'\neffect = 'allow'", "never allow"),
     (
         "url = 'https://x.org/*'\neffect = 'deny'",
@@ -137,6 +141,12 @@ fn a_demand_that_nothing_enforces_does_not_load() {
         let found = error(&text, Origin::User);
         assert!(found.contains(&expected), "{found}");
     }
+    for origin in [Origin::User, Origin::Workspace] {
+        let found = error(KUBECTL, origin);
+        let expected = "`require.approvers`: this release cannot collect several approvals";
+        assert!(found.contains(expected), "{found}");
+    }
+    rules("[[rules]]\ncommand = 'rm'\nrequire = { approvers = 1 }");
     // What asks for nothing beyond what every approval has is no demand.
     rules("[[rules]]\ncommand = 'rm'\nrequire = { signed = false, assurance = 'same-user' }");
 }
@@ -222,7 +232,7 @@ fn a_record_is_read_without_its_examples_and_with_shipped_effects() {
 #[test]
 fn what_never_speaks_is_warned_about() {
     for (text, expected) in [
-        (KUBECTL, vec![]),
+        ("[[rules]]\ncommand='kubectl delete'\neffect='ask'", vec![]),
         (
             "[[rules]]\ncommand='rm'\neffect='ask'\n[[rules]]\ncommand='rm'\neffect='ask'",
             vec!["rule:rm:2 says what rule:rm says"],
@@ -239,7 +249,10 @@ fn what_never_speaks_is_warned_about() {
         (
             "[[rules]]\npath='a/**'\neffect='ask'\n\
                 [[rules]]\ntool='rm'\npath='a/b'\neffect='allow'",
-            vec!["rule:a-b never speaks: rule:a-all asks for all that it matches"],
+            vec![
+                "rule:a-all binds what writes and removes, not what tools read or commands touch",
+                "rule:a-b never speaks: rule:a-all asks for all that it matches",
+            ],
         ),
         (
             "[[rules]]\ncommand='python3'\neffect='allow'\n\
@@ -256,5 +269,39 @@ fn what_never_speaks_is_warned_about() {
             .map(|w| format!("{} {}", w.rule, w.what))
             .collect();
         assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_certain_to_tighten_widens() {
+    use placet_ledger::event::Change::{Tightens, Widens};
+    const ALLOW: &str = "[[rules]]\ncommand='git'\neffect='allow'\n";
+    const PORTS: &str = "[[rules]]\ncommand='git'\neffect='allow'\nnetwork=[443]\n";
+    const FETCH: &str = "[[rules]]\ncommand='git fetch'\neffect='allow'\n";
+    const DENY: &str = "[[rules]]\ncommand='rm'\neffect='deny'\n";
+    const ASK: &str = "[[rules]]\ncommand='rm'\neffect='ask'\n";
+    const SOON: &str = "[[rules]]\ncommand='rm'\neffect='ask'\nrequire={expires='1h'}\n";
+    for (before, after, expected) in [
+        (String::new(), String::new(), Tightens),
+        (String::new(), DENY.into(), Tightens),
+        (String::new(), ALLOW.into(), Widens),
+        (DENY.into(), String::new(), Widens),
+        (ASK.into(), String::new(), Widens),
+        (ALLOW.into(), String::new(), Tightens),
+        (ALLOW.into(), format!("{DENY}{ALLOW}"), Tightens),
+        (ALLOW.into(), PORTS.into(), Widens),
+        // Without the longer allow, the shorter one gives its ports.
+        (format!("{PORTS}{FETCH}"), PORTS.into(), Widens),
+        (format!("{ALLOW}{FETCH}"), ALLOW.into(), Tightens),
+        (ASK.into(), DENY.into(), Widens),
+        (ASK.into(), SOON.into(), Widens),
+        (
+            ASK.into(),
+            format!("{ASK}reason='r'\nmatch=['rm x']\n"),
+            Tightens,
+        ),
+    ] {
+        let found = rules(&after).change_from(&rules(&before));
+        assert_eq!(found, expected, "{before} -> {after}");
     }
 }

@@ -22,6 +22,11 @@ fn rules(text: &str) -> Rules {
     Rules::from_toml(text, Origin::User).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// Rules that want several people, which only a record may hold.
+fn recorded(text: &str) -> Rules {
+    Rules::from_toml(text, Origin::Record).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
 fn on_command(rules: &Rules, command: &str) -> Judgement {
     rules.judge(&Subject {
         tool: "execute_command",
@@ -70,7 +75,7 @@ fn allow(rule: &str, network: &[u16]) -> Judgement {
 
 #[test]
 fn a_demand_asks_for_its_people_however_the_command_is_written() {
-    let rules = rules(KUBECTL);
+    let rules = recorded(KUBECTL);
     let hours = Some(7_200_000);
     let name = "rule:kubectl-delete";
     for (command, expected) in [
@@ -99,7 +104,7 @@ fn a_demand_asks_for_its_people_however_the_command_is_written() {
 
 #[test]
 fn the_strictest_of_all_that_match_decides() {
-    let all = rules(
+    let all = recorded(
         r#"
 [[rules]]
 command = "git"
@@ -186,7 +191,7 @@ not_match = ["secret/a", "src/secrets.rs", "src/secrets/x"]
 [[rules]]
 tool = "rm"
 path = "data"
-require = { approvers = 2 }
+require = { expires = "1h" }
 match = ["data", "data/x/y", "DATA/x", "data./x"]
 not_match = ["database", "src/data"]
 "#,
@@ -212,7 +217,7 @@ not_match = ["database", "src/data"]
             deny("rule:secrets-all"),
         ),
         ("read_file", &["secrets/k"], deny("rule:secrets-all")),
-        ("rm", &["data/x"], ask("rule:data", 2, None)),
+        ("rm", &["data/x"], ask("rule:data", 1, Some(3_600_000))),
         ("write_file", &["data/x"], Judgement::Silent),
     ] {
         assert_eq!(on_paths(&all, tool, paths), expected, "{tool} {paths:?}");
@@ -292,7 +297,7 @@ fn what_a_workspace_says_only_ever_tightens() {
 
 #[test]
 fn rules_have_one_recorded_text() {
-    let written = rules(KUBECTL);
+    let written = recorded(KUBECTL);
     let text = written.to_json().unwrap();
     assert_eq!(
         text,

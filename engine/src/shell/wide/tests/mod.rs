@@ -1,14 +1,14 @@
 //! Respellings of denied commands, harmless commands, and properties over both.
 
 mod harmless;
-mod respelled;
+pub(crate) mod respelled;
 
 use proptest::prelude::*;
 
 use super::{Command, Match, Pattern};
 
 /// The rules that the tables are tried against.
-const RULES: [&str; 7] = [
+pub(crate) const RULES: [&str; 7] = [
     "rm",
     "git push",
     "kubectl delete",

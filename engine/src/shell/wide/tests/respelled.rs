@@ -388,18 +388,23 @@ fn expanded(plain: &Plain<'_>) -> Vec<String> {
     EXPANDED.iter().map(|text| plain.fill(text)).collect()
 }
 
+/// Ways to write a command that a rule is about.
+pub(crate) fn respellings(rule: &str) -> Vec<String> {
+    let (program, words) = rule.split_once(' ').unwrap_or((rule, "x"));
+    let rest = format!("{words} -a y");
+    let plain = Plain {
+        program,
+        rest: &rest,
+    };
+    let all = [spelled, between, wrapped, interpreted, expanded].map(|build| build(&plain));
+    all.concat()
+}
+
 #[test]
 fn no_respelling_stands_apart() {
     let mut lost = Vec::new();
     for rule in RULES {
-        let (program, words) = rule.split_once(' ').unwrap_or((rule, "x"));
-        let rest = format!("{words} -a y");
-        let plain = Plain {
-            program,
-            rest: &rest,
-        };
-        let all = [spelled, between, wrapped, interpreted, expanded].map(|build| build(&plain));
-        let all: Vec<String> = all.concat();
+        let all = respellings(rule);
         assert!(all.len() >= 200, "{rule}: {}", all.len());
         let pattern = pattern(rule);
         let apart = |command: &&String| pattern.matches(command) == Match::Apart;
