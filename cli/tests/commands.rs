@@ -22,10 +22,11 @@ fn world(commands: &[&str]) -> World {
 fn world_of(calls: &[Value]) -> World {
     let mut script = String::new();
     for arguments in calls {
-        script += &format!(
+        let turn = format!(
             "[[turn]]\ntext = \"t\"\nusage = {{ input = 1, output = 1 }}\n\
              calls = [{{ id = \"p\", tool = \"execute_command\", args_json = '''{arguments}''' }}]\n"
         );
+        script.push_str(&turn);
     }
     script += "[[turn]]\ntext = \"Done.\"\nusage = { input = 1, output = 1 }\n";
     let mut world = World::with_script(&script);
@@ -177,7 +178,7 @@ fn much_output_is_cut_in_the_middle_and_says_so() {
     let mut world = world(&["echo first; seq 200000; echo last"]);
     assert_eq!(start(&mut world, &["--approval-policy", "high-risk"]), 0);
     let told = result(&world, "execution.succeeded");
-    assert!(told.contains("\nfirst\n1\n2\n"), "{:.200}", told);
+    assert!(told.contains("\nfirst\n1\n2\n"), "{told:.200}");
     assert!(told.contains("\n[... 764"), "{}", told.len());
     assert!(told.contains(" bytes left out ...]\n"), "{}", told.len());
     assert!(

@@ -151,6 +151,7 @@ fn a_run_that_has_ended_takes_no_command_at_all() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table, a row a command")]
 fn a_run_that_nobody_drives_takes_no_command_of_a_driver() {
     // Everything that could be next, so that nothing but the missing driver stands in the way.
     let put = || put_down(SegmentEnd::Interrupted);

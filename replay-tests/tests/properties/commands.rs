@@ -44,10 +44,9 @@ pub(super) fn due(mut op: Op, state: Option<&RunState>) -> Op {
         Step::Perform(Effect::Prepare { .. }) => (2, None),
         Step::Perform(Effect::Complete { .. }) => (4, None),
         Step::Perform(Effect::Propose(call)) => (7, Some(call)),
-        Step::Perform(Effect::Assess(call)) => (10, Some(call)),
         Step::Perform(Effect::Reconcile(call)) if op.kind.is_multiple_of(2) => (14, Some(call)),
         Step::Perform(Effect::Reconcile(call)) => (15, Some(call)),
-        Step::Gate(call) => (10, Some(call)),
+        Step::Perform(Effect::Assess(call)) | Step::Gate(call) => (10, Some(call)),
         Step::Execute(call) if op.kind.is_multiple_of(7) => (19, Some(call)),
         Step::Execute(call) => (12, Some(call)),
         Step::Await(calls) => match op.kind % 4 {

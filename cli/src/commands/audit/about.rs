@@ -38,6 +38,7 @@ pub(super) struct About<'a> {
 
 impl<'a> About<'a> {
     /// What an event says.
+    #[expect(clippy::too_many_lines, reason = "one match, an arm an event")]
     pub(super) fn of(event: &'a Event) -> Self {
         let mut about = Self::default();
         match event {
