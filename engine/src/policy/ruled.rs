@@ -1,5 +1,5 @@
-//! What the rules in force say of a call: those recorded when its run was started, those of now, and
-//! those of its workspace. The strictest holds.
+//! What the rules in force say of a call: those recorded when its run was started, those of now,
+//! and those of its workspace. The strictest holds.
 
 use std::collections::BTreeSet;
 
