@@ -81,8 +81,8 @@ pub struct Judged {
     pub tier: RiskTier,
 }
 
-/// The texts of the rules that a call is judged by; the strictest holds. `Err` is a text that cannot
-/// be read.
+/// The texts of the rules that a call is judged by; the strictest holds. `Err` is a text that
+/// cannot be read.
 #[derive(Debug, Clone, Copy)]
 pub struct RulesInput<'a> {
     /// Those that the run was started under.

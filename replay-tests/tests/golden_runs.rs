@@ -27,6 +27,7 @@ fn listed() -> BTreeMap<String, Vec<String>> {
     let mut comment = String::new();
     let sources = [
         include_str!("../src/history/mod.rs"),
+        include_str!("../src/history/commands.rs"),
         include_str!("../src/history/people.rs"),
     ];
     for line in sources.iter().flat_map(|source| source.lines()) {

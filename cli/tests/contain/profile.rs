@@ -45,7 +45,12 @@ fn a_program_finds_only_what_is_listed_in_its_environment() {
         ("PATH", "/usr/bin:/bin"),
         ("TERM", "xterm"),
         ("HOME", "/elsewhere"),
-        ("GIT_CONFIG_COUNT", "0"),
+        (
+            "GIT_CONFIG_COUNT",
+            "GIT_NO_LAZY_FETCH",
+            "GIT_OPTIONAL_LOCKS",
+            "0",
+        ),
         ("SSH_AUTH_SOCK", "/run/agent"),
         ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/bus"),
         ("DISPLAY", ":0"),

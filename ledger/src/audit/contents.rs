@@ -127,7 +127,8 @@ fn is_judged(event: &Event, role: &str) -> bool {
     let runs = |tool: &Name| tool.as_str() == EXECUTE_COMMAND;
     let command = match event {
         Event::CallProposed(proposed) => runs(&proposed.tool),
-        // What the model wrote may be word for word what is proposed: one content, named first here.
+        // What the model wrote may be word for word what is proposed: one content, first named
+        // here.
         Event::ModelReplied(replied) if role.starts_with("arguments.") => {
             let mut tools = replied.calls.iter().filter_map(|call| call.tool.as_ref());
             return tools.any(runs);

@@ -2,8 +2,10 @@
 //!
 //! The comment of each lists its events; a test holds the lists against what is recorded.
 
+mod commands;
 mod people;
 
+pub use commands::*;
 pub use people::*;
 
 use placet_engine::engine::Narrowing;
@@ -44,6 +46,7 @@ pub async fn all() -> Result<Vec<History>, WorldError> {
     type Making = std::pin::Pin<Box<dyn Future<Output = Made>>>;
     let making: Vec<Making> = vec![
         Box::pin(finished_without_calls()),
+        Box::pin(commands()),
         Box::pin(cleared_by_policy_and_list()),
         Box::pin(approved_pair()),
         Box::pin(mixed_batch_parked()),

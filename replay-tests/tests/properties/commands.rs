@@ -5,15 +5,16 @@ use placet_ledger::budget::{Limits, Tokens, Usd};
 use placet_ledger::containment::Level;
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{
-    FailureKind, ModelFailure, Outcome, RefusalKind, SegmentEnd, SegmentReason, Settlement, Stop,
+    FailureKind, ModelFailure, Outcome, RefusalKind, RiskSource, SegmentEnd, SegmentReason,
+    Settlement, Stop,
 };
 use placet_ledger::id::CallId;
 use placet_ledger::judge::Verdict;
 use placet_ledger::policy::{ASK_USER, ApprovalPolicy, Attendance};
 use placet_ledger::precondition::PreconditionKind;
-use placet_ledger::risk::DeclaredRisk;
+use placet_ledger::risk::{DeclaredRisk, RiskTier};
 use placet_ledger::run::{
-    Call, Command, Effect, Ended, Ending, Phase, Proposal, RunState, Step, next,
+    Assessment, Call, Command, Effect, Ended, Ending, Phase, Proposal, RunState, Step, next,
 };
 use placet_replay::facts::{EXPIRY_MS, HOST, RESERVED, call, context, driver, name};
 use proptest::prelude::*;
@@ -46,7 +47,9 @@ pub(super) fn due(mut op: Op, state: Option<&RunState>) -> Op {
         Step::Perform(Effect::Propose(call)) => (7, Some(call)),
         Step::Perform(Effect::Reconcile(call)) if op.kind.is_multiple_of(2) => (14, Some(call)),
         Step::Perform(Effect::Reconcile(call)) => (15, Some(call)),
-        Step::Perform(Effect::Assess(call)) | Step::Gate(call) => (10, Some(call)),
+        Step::Perform(Effect::Assess(call)) => (11, Some(call)),
+        Step::Gate(call) if op.kind.is_multiple_of(5) => (11, Some(call)),
+        Step::Gate(call) => (10, Some(call)),
         Step::Execute(call) if op.kind.is_multiple_of(7) => (19, Some(call)),
         Step::Execute(call) => (12, Some(call)),
         Step::Await(calls) => match op.kind % 4 {
@@ -212,7 +215,8 @@ fn call_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
             },
             none(),
         ),
-        10 | 11 => (Command::Gate { call: id }, none()),
+        10 => (Command::Gate { call: id }, none()),
+        11 => (assess(id, state), none()),
         _ => (
             Command::Begin {
                 call: id,
@@ -222,6 +226,22 @@ fn call_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
             none(),
         ),
     }
+}
+
+/// A judgement of what was proposed.
+fn assess(call: CallId, state: Option<&RunState>) -> Command {
+    let proposed = state.and_then(|state| state.call(call)?.proposed());
+    let nothing = Digest::from_bytes([0; 32]);
+    Command::Assess(Assessment {
+        call,
+        demand: None,
+        inputs: digest(Purpose::Inputs, b"i"),
+        model: None,
+        prompt: None,
+        proposal: proposed.map_or(nothing, |proposed| proposed.digest),
+        source: RiskSource::Floor,
+        tier: RiskTier::HighRisk,
+    })
 }
 
 fn proposal(call: CallId, state: Option<&RunState>) -> Proposal {

@@ -203,7 +203,7 @@ fn the_stories_of_the_properties_reach_every_phase_of_a_call() {
         }
     }
     let of_runs = |name: &&&str| {
-        let others = ["ledger", "rules", "clock", "attempt"];
+        let others = ["ledger", "rules", "grant", "clock", "attempt"];
         !others.contains(&name.split('.').next().unwrap_or_default())
     };
     for name in Event::NAMES.iter().filter(of_runs) {

@@ -1,3 +1,5 @@
+//! What a model reads of a command: limits, fences, and characters made visible.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Commands that clearly change something, and those that do not, written out.
+
 use super::mutating;
 
 #[test]
