@@ -112,10 +112,10 @@ fn unknown_words_are_answered_with_the_known_ones() {
       hint: --help tells more
     -- exit 64 --
     ");
-    insta::assert_snapshot!(world.show(&["audit", "log", "--type", "run.startd"]), @r"
+    insta::assert_snapshot!(world.show(&["audit", "log", "--type", "run.startd"]), @"
     -- stderr --
     error: invalid value 'run.startd' for '--type <T>'
-      [possible values: run.started, segment.started, segment.ended, prompt.added, model.called, model.replied, model.failed, call.proposed, call.refused, approval.requested, approval.granted, approval.denied, approval.revoked, approval.expired, question.asked, question.answered, execution.started, execution.refused, execution.succeeded, execution.failed, execution.stale, execution.interrupted, execution.in_doubt, execution.settled, policy.changed, tool.allowed, limits.tightened, tools.narrowed, run.parked, run.cancel_requested, run.finished, ledger.created, rules.adopted, clock.stepped, attempt.refused]
+      [possible values: run.started, segment.started, segment.ended, prompt.added, model.called, model.replied, model.failed, call.proposed, risk.assessed, call.refused, approval.requested, approval.granted, approval.denied, approval.revoked, approval.expired, question.asked, question.answered, execution.started, execution.refused, execution.succeeded, execution.failed, execution.stale, execution.interrupted, execution.in_doubt, execution.settled, policy.changed, tool.allowed, limits.tightened, tools.narrowed, run.parked, run.cancel_requested, run.finished, ledger.created, rules.adopted, grant.added, grant.revoked, clock.stepped, attempt.refused]
       hint: did you mean run.started?
       hint: --help tells more
     -- exit 64 --
@@ -228,7 +228,7 @@ fn a_key_that_no_config_has_is_named_with_file_and_line() {
     ");
     insta::assert_snapshot!(world.json(&list("\n\n[agent.a]\n")), @r#"
     -- stderr --
-    {"error":{"code":"usage","hints":["did you mean agents?"],"message":"<dir>/config.toml:3: unknown field `agent`, expected `agents`"}}
+    {"error":{"code":"usage","hints":["did you mean agents?"],"message":"<dir>/config.toml:3: unknown field `agent`, expected one of `agents`, `containment`, `rules`, `classifier`, `plugin`"}}
     -- exit 64 --
     "#);
     insta::assert_snapshot!(world.show(&list("[agents.a]\napproval_policy = \"lowrisk\"\n")), @r"
@@ -261,11 +261,11 @@ fn a_key_that_no_config_has_is_named_with_file_and_line() {
         "ws",
         "go",
     ];
-    insta::assert_snapshot!(world.show(&run), @r"
+    insta::assert_snapshot!(world.show(&run), @"
     -- stderr --
-    error: <dir>/ws/placet.toml:1: unknown field `denied_tool`, expected `denied_tools`
+    error: <dir>/ws/placet.toml:1: unknown field `denied_tool`, expected one of `denied_tools`, `containment`, `rules`
       hint: did you mean denied_tools?
-      hint: a file in the workspace may hold denied_tools, and nothing that grants
+      hint: a file in the workspace may hold denied_tools, rules that deny or ask, and containment = 'require': nothing that grants
     -- exit 64 --
     ");
     std::fs::write(
