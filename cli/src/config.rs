@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use placet_engine::nearest::nearest;
 use placet_engine::outfit::read_text;
 use placet_engine::policy::rules::{Origin, Rules, RulesError, Written};
+use placet_engine::tool::NAMES;
 use placet_ledger::policy::{ApprovalPolicy, ContainmentRule, PolicyError};
 use serde::Deserialize;
 use toml::Spanned;
@@ -222,6 +224,18 @@ fn rules(
     (path, text): (&Path, &str),
 ) -> Result<Rules, CommandError> {
     let starts: Vec<usize> = written.iter().map(|rule| rule.span().start).collect();
+    // A rule for a tool that nobody has would bind nothing, and nobody would see it.
+    let unknown = |rule: &&Spanned<Written>| {
+        let tool = rule.get_ref().tool.as_deref();
+        tool.is_some_and(|tool| !NAMES.contains(&tool))
+    };
+    if let Some(rule) = written.iter().find(unknown) {
+        let tool = rule.get_ref().tool.as_deref().unwrap_or_default();
+        let what = format!("no tool has the name `{tool}`");
+        let error = CommandError::at(path, text, rule.span().start, &what);
+        let near = nearest(tool, NAMES.into_iter());
+        return Err(error.meant(near).hint("placet tools list names them all"));
+    }
     let written = written.into_iter().map(Spanned::into_inner).collect();
     Rules::from_written(written, origin).map_err(|error| {
         let number = match &error {

@@ -126,7 +126,7 @@ impl CommandError {
 
     /// Adds what was probably meant, if something is like it.
     #[must_use]
-    fn meant(self, near: Option<impl fmt::Display>) -> Self {
+    pub(crate) fn meant(self, near: Option<impl fmt::Display>) -> Self {
         match near {
             Some(near) => self.hint(format!("did you mean {near}?")),
             None => self,

@@ -390,3 +390,18 @@ fn an_explanation_tells_how_entries_and_rules_stand() {
     at most  approve (unknown), by policy:high-risk, under high-risk
     ");
 }
+
+#[test]
+fn a_rule_for_a_tool_that_nobody_has_is_an_error_and_not_a_rule_that_binds_nothing() {
+    for (tool, hint) in [
+        ("execute_comand", "did you mean execute_command?"),
+        ("", "placet tools list names them all"),
+    ] {
+        let rule = format!("[[rules]]\ntool = '{tool}'\neffect = 'deny'\n");
+        let world = world(&[RM], &rule, "");
+        let shown = world.call(&["run", "go", "--model", "script:s.toml"]);
+        assert_eq!(shown.code, 64, "{}", shown.stderr);
+        assert!(shown.stderr.contains("config.toml:1"), "{}", shown.stderr);
+        assert!(shown.stderr.contains(hint), "{}", shown.stderr);
+    }
+}

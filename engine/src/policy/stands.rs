@@ -26,7 +26,8 @@ pub struct Stands {
     pub rules: Vec<RuleStands>,
     /// How what it runs would be shut in.
     pub level: Level,
-    /// TCP ports that it would have, by what it asks for and what clears it.
+    /// TCP ports that it would have: those that what clears it names, or that a person would be
+    /// shown.
     pub network: BTreeSet<u16>,
     /// What the gate would say under the widest policy.
     pub at_most: Verdict,
@@ -88,13 +89,13 @@ impl Stands {
     /// What is told of a call on which the gate says `verdict`.
     pub fn of(input: &GateInput<'_>, verdict: &Verdict) -> Self {
         let sets = sets(input);
-        let mut network = match &input.command {
-            Some(command) => command.network.clone(),
-            None => BTreeSet::new(),
+        let wanted = input.command.as_ref().map(|command| &command.network);
+        // What clears it names the ports; a person sees those that it asks for.
+        let network = match verdict {
+            Verdict::Approve { network, .. } => network.clone(),
+            Verdict::Ask { .. } => wanted.cloned().unwrap_or_default(),
+            Verdict::Question | Verdict::Decline { .. } | Verdict::Unjudged => BTreeSet::new(),
         };
-        if let Verdict::Approve { network: given, .. } = verdict {
-            network.extend(given);
-        }
         let mut widest = input.clone();
         widest.policy = ApprovalPolicy::HighRisk;
         Self {

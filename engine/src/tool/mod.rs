@@ -33,6 +33,25 @@ use spec::ToolSpec;
 use crate::stop::Halt;
 use crate::workspace::PathError;
 
+/// The visible names of all tools of this release, sorted.
+pub const NAMES: [&str; 15] = [
+    "ask_user",
+    "cp",
+    "edit_file",
+    "execute_command",
+    "find",
+    "grep",
+    "ls",
+    "mkdir",
+    "mv",
+    "read_file",
+    "retrieve_result",
+    "rm",
+    "stat",
+    "todo",
+    "write_file",
+];
+
 /// A spec whose name is still text.
 struct Words {
     name: &'static str,

@@ -10,7 +10,6 @@ use placet_ledger::program::ProgramClass;
 use rustix::fs::{Access, OFlags, access};
 
 use super::places::in_system;
-use crate::nearest::nearest;
 use crate::workspace::visible;
 
 /// The one shell that reads what is not one plain command.
@@ -31,9 +30,6 @@ const PROGRAM_BYTES_MAX: u64 = 1 << 30;
 /// Bytes read at once.
 const CHUNK: usize = 256 * 1024;
 
-/// Names of programs that are compared to find one that was meant.
-const NAMES_MAX: usize = 20_000;
-
 /// Symbolic links that one path may lead through, as the system has it.
 const LINKS_MAX: usize = 40;
 
@@ -44,13 +40,10 @@ const OTHERS_WRITE: u32 = 0o022;
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// No folder of the path has it.
-    #[error("there is no program {name} on the path{hint}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Names like it.
-        hint: String,
-    },
+    #[error(
+        "there is no program {0} on the path: say where it lies, such as ./tool, or use another"
+    )]
+    Unknown(String),
     /// A path to nothing.
     #[error("there is no program at {0}: look what there is, or name it otherwise")]
     Missing(String),
@@ -136,23 +129,7 @@ impl Search<'_> {
         let found = places
             .filter(|_| !name.is_empty())
             .find(|at| is_runnable(at));
-        found.ok_or_else(|| ProgramError::Unknown {
-            name: visible(name),
-            hint: self.hint(name),
-        })
-    }
-
-    fn hint(&self, name: &str) -> String {
-        let folders = self.path.iter().filter_map(|folder| folder.read_dir().ok());
-        let entries = folders.flatten().take(NAMES_MAX).flatten();
-        let names: Vec<_> = entries
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| !name.chars().any(char::is_control))
-            .collect();
-        match nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => format!(": did you mean {near}?"),
-            None => String::from(": name another, or say where it lies, such as ./tool"),
-        }
+        found.ok_or_else(|| ProgramError::Unknown(visible(name)))
     }
 }
 

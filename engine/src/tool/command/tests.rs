@@ -157,7 +157,7 @@ fn what_is_no_program_is_told() {
         .has_program("ws/only-here")
         .has_program("home/own");
     for (command, expected) in [
-        ("deployr", "did you mean deployer?"),
+        ("deployr", "no program deployr on the path"),
         ("only-here", "no program only-here on the path"),
         ("./none", "no program at ./none"),
         ("./text", "not a file that can be run"),
