@@ -24,6 +24,7 @@ mod doubts;
 mod errors;
 mod grants;
 mod live_policy;
+mod plugin;
 mod policy;
 mod questions;
 mod rules;

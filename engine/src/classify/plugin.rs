@@ -213,7 +213,8 @@ pub(super) async fn ask(
         Ok(spoken) => spoken,
         Err(why) => {
             let reason = format!("the plugin is unsure: {why}");
-            return judged(RiskTier::HighRisk, None, reason);
+            // Under a policy that clears everything, a plugin that fails would forbid nothing.
+            return judged(RiskTier::HighRisk, Some(Demand::Ask), reason);
         }
     };
     let reason = reason.unwrap_or_else(|| String::from("as the plugin says"));

@@ -235,7 +235,9 @@ impl Root {
         let mut above = BTreeSet::new();
         for path in &places.read_only {
             let folders = path.ancestors().skip(1);
-            above.extend(folders.take_while(|folder| *folder != workspace));
+            // The workspace itself may be read-only: what lies above it is none of its folders.
+            let within = |folder: &&Path| folder.starts_with(workspace) && *folder != workspace;
+            above.extend(folders.take_while(within));
         }
         for folder in above {
             if !places.read_only.iter().any(|path| folder.starts_with(path)) {
