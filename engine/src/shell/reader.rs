@@ -11,6 +11,13 @@ const ASSIGNING: [&str; 8] = [
     "alias", "declare", "eval", "export", "let", "local", "readonly", "typeset",
 ];
 
+/// Reserved words of bash that are programs, or nothing, to dash.
+const OF_BASH: [&str; 5] = ["[[", "coproc", "function", "select", "time"];
+
+fn is_of_bash(word: &Lexeme) -> bool {
+    word.unquoted().is_some_and(|text| OF_BASH.contains(&text))
+}
+
 /// What was found so far.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -21,6 +28,9 @@ pub(super) struct Reader {
     words: Vec<Word>,
     /// The command at hand is one of [`ASSIGNING`].
     assigns: bool,
+    /// In dash, what stands here are the arguments of a command: a `case` among them is none, and
+    /// would hide what follows as a pattern.
+    parted: bool,
     /// A `[[` was met, inside of which bash has rules of its own.
     has_test: bool,
 }
@@ -95,13 +105,18 @@ impl Reader {
         });
         self.position = self.position.operator(operator);
         self.assigns = false;
+        self.parted = false;
     }
 
     fn word(&mut self, word: Lexeme) -> Result<(), Stop> {
         if let Some(why) = word.not_plain {
             self.not_plain(why);
         }
-        let (role, next) = self.position.word(&word);
+        let (mut role, mut next) = self.position.word(&word);
+        if self.parted && next == Position::CaseSubject {
+            (role, next) = (Role::Name, Position::Arguments);
+        }
+        self.parted |= role == Role::Grammar && is_of_bash(&word);
         self.position = next;
         match role {
             Role::Name => self.name(&word)?,
