@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -51,6 +52,7 @@ static void system_calls(void) {
     tell("AF_VSOCK", socket(AF_VSOCK, SOCK_STREAM, 0));
     tell("AF_PACKET", socket(AF_PACKET, SOCK_RAW, 0));
     tell("AF_ALG", socket(AF_ALG, SOCK_SEQPACKET, 0));
+    tell("openat2", syscall(437, AT_FDCWD, ".", NULL, 0));
 #ifdef __x86_64__
     tell("x32", syscall(0x40000000 + SYS_getpid));
 #endif
@@ -83,6 +85,55 @@ static void connect_tcp(int port) {
     tell("connect", connect(made, (struct sockaddr *)&address, sizeof address));
 }
 
+/* Every type and protocol by which something could be sent around a rule for TCP. */
+static void sockets(void) {
+    tell("stream", socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    tell("stream6", socket(AF_INET6, SOCK_STREAM, IPPROTO_TCP));
+    tell("mptcp", socket(AF_INET, SOCK_STREAM, 262));
+    tell("mptcp6", socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 262));
+    tell("sctp", socket(AF_INET, SOCK_STREAM, 132));
+    tell("sctp_packets", socket(AF_INET, SOCK_SEQPACKET, 132));
+    tell("raw", socket(AF_INET, SOCK_RAW, IPPROTO_UDP));
+    tell("dccp", socket(AF_INET, 6, 33));
+    tell("smc", socket(43, SOCK_STREAM, 0));
+    tell("ping", socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP));
+    tell("udp", socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0));
+    tell("udp6", socket(AF_INET6, SOCK_DGRAM, IPPROTO_UDP));
+    struct msghdr message = {0};
+    struct mmsghdr messages = {0};
+    tell("sendto", sendto(-1, "", 1, MSG_FASTOPEN | MSG_NOSIGNAL, NULL, 0));
+    tell("sendmsg", sendmsg(-1, &message, MSG_FASTOPEN));
+    tell("sendmmsg", sendmmsg(-1, &messages, 1, MSG_FASTOPEN));
+    tell("send", send(-1, "", 1, MSG_NOSIGNAL));
+}
+
+/* Every way to leave a file that lends its owner's rights. */
+static void modes(void) {
+    umask(0);
+    tell("plain", open("plain", O_CREAT | O_WRONLY, 0755));
+    int file = open("plain", O_WRONLY, 06755);
+    tell("unused", file);
+    tell("fchmod_plain", fchmod(file, 01777));
+    tell("chmod", chmod("plain", 04755));
+    tell("chmod_group", chmod("plain", 02755));
+    tell("fchmod", fchmod(file, 04755));
+    tell("fchmodat", fchmodat(AT_FDCWD, "plain", 06755, 0));
+    tell("fchmodat2", syscall(452, AT_FDCWD, "plain", 04755, 0));
+    tell("open", syscall(SYS_openat, AT_FDCWD, "lending", O_CREAT | O_WRONLY, 04755));
+    tell("open_group", open("lending", O_CREAT | O_WRONLY, 02755));
+    tell("tmpfile", open(".", O_TMPFILE | O_WRONLY, 04755));
+    tell("creat", creat("lending", 04755));
+    tell("mknod", mknod("lending", S_IFREG | 04755, 0));
+    tell("device", mknod("device", S_IFCHR | 0600, 0x103));
+    tell("pipe_plain", mknod("named", S_IFIFO | 0600, 0));
+#ifdef __x86_64__
+    tell("old_open", syscall(SYS_open, "lending", O_CREAT | O_WRONLY, 04755));
+    tell("old_creat", syscall(SYS_creat, "lending", 04755));
+    tell("old_chmod", syscall(SYS_chmod, "plain", 04755));
+    tell("old_mknod", syscall(SYS_mknod, "device", S_IFBLK | 0600, 0x103));
+#endif
+}
+
 static void descriptors(void) {
     for (int number = 0; number < 1024; number++)
         if (fcntl(number, F_GETFD) >= 0)
@@ -97,6 +148,20 @@ static void hog(size_t mebibytes) {
             break;
         memset(piece, 1, 1 << 20);
     }
+    pause();
+}
+
+/* Holds memory that it could share, without a name or as a file of memory, and stays. */
+static void share(size_t mebibytes, int named) {
+    size_t size = mebibytes << 20;
+    int flags = MAP_SHARED | (named ? 0 : MAP_ANONYMOUS);
+    int file = named ? memfd_create("shared", 0) : -1;
+    if (named && ftruncate(file, size) != 0)
+        exit(1);
+    char *all = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, file, 0);
+    if (all == MAP_FAILED)
+        exit(1);
+    memset(all, 1, size);
     pause();
 }
 
@@ -128,6 +193,12 @@ int main(int argc, char **argv) {
         descriptors();
     else if (strcmp(what, "hog") == 0)
         hog(strtoul(with, NULL, 10));
+    else if (strcmp(what, "share") == 0 || strcmp(what, "memfd") == 0)
+        share(strtoul(with, NULL, 10), what[0] == 'm');
+    else if (strcmp(what, "sockets") == 0)
+        sockets();
+    else if (strcmp(what, "modes") == 0)
+        modes();
     else if (strcmp(what, "fork") == 0)
         fork_many(atoi(with));
     else if (strcmp(what, "user") == 0)

@@ -151,3 +151,27 @@ fn toolchains_of_the_home_can_be_read_and_nothing_else_of_it() {
         assert_eq!(said, format!("a tool\n{home}/.cargo\n"));
     }
 }
+
+#[test]
+fn no_file_lends_its_owners_rights() {
+    let place = Place::new();
+    if !place.has(Part::Syscalls) {
+        return;
+    }
+    let said = place.attempt(&["modes"]);
+    for line in said.lines() {
+        let (name, errno) = line.split_once(' ').unwrap();
+        let open = name.ends_with("plain") || name == "unused";
+        let expected = if open { "0" } else { "1" };
+        assert_eq!(errno, expected, "{name}");
+    }
+    assert!(said.lines().count() >= 15, "{said}");
+    assert!(!place.path("work/lending").exists());
+    assert!(!place.path("work/device").exists());
+    fs::write(place.path("work/tool"), "").unwrap();
+    for mode in ["4755", "2755", "6755", "u+s", "g+s"] {
+        let said = place.says(&format!("chmod {mode} tool 2>/dev/null || echo refused"));
+        assert_eq!(said, "refused", "{mode}");
+    }
+    assert_eq!(place.says("chmod 1755 tool && echo fine"), "fine");
+}

@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 
-use placet_engine::contain::end_leftovers;
+use placet_engine::contain::{ContainError, end_leftovers};
 use placet_engine::stop::Halt;
 use placet_ledger::containment::Part;
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,6 +21,11 @@ const PIPE: &str = "PLACET_TEST_PIPE";
 /// Names the parts that it does without.
 const WITHOUT: &str = "PLACET_TEST_WITHOUT";
 
+/// Says when it is ready, and never ends.
+const STUBBORN: &str = "exec 3> pipe; trap '' TERM HUP; \
+                        (setsid sh -c 'trap \"\" TERM; sleep 1000' &); \
+                        echo ready >&3; sleep 1000";
+
 /// The driver, in a process of its own: runs what never ends. As a test it does nothing.
 #[test]
 #[expect(
@@ -33,15 +39,18 @@ fn driver() {
     let without: Vec<Part> = serde_json::from_str(&std::env::var(WITHOUT).unwrap()).unwrap();
     let place = Place::without(without);
     let mark = PathBuf::from(mark);
-    let mut job = place.shell(
-        "exec 3> pipe; trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 1000' &); \
-         echo ready >&3; sleep 1000",
-    );
+    let mut job = place.shell(STUBBORN);
     job.workspace = mark.parent().unwrap().parent().unwrap().join("work");
     job.read_only = Vec::new();
     job.mark = mark;
     let ran = runtime().block_on(place.container.run(&job, &Halt::default()));
     panic!("{ran:?}");
+}
+
+/// The watcher that a mark names.
+fn watcher(mark: &Path) -> Pid {
+    let mark: Value = serde_json::from_slice(&fs::read(mark).unwrap()).unwrap();
+    Pid::from_raw(i32::try_from(mark["pid"].as_i64().unwrap()).unwrap()).unwrap()
 }
 
 /// A driver whose process is ready, its mark, and the pipe that tells of the end of all.
@@ -72,8 +81,7 @@ impl Driven {
     }
 
     fn watcher(&self) -> Pid {
-        let mark: Value = serde_json::from_slice(&fs::read(&self.mark).unwrap()).unwrap();
-        Pid::from_raw(i32::try_from(mark["pid"].as_i64().unwrap()).unwrap()).unwrap()
+        watcher(&self.mark)
     }
 
     fn kill_driver(&mut self) {
@@ -122,10 +130,33 @@ fn the_end_of_the_watcher_is_the_end_of_its_namespace() {
 }
 
 #[test]
+fn a_driver_ends_what_its_killed_watcher_left() {
+    for without in [&[][..], &[Part::Processes], &[Part::Mounts], &Part::ALL] {
+        let place = Place::without(without.iter().copied());
+        let (pipe, job) = (place.pipe(), place.shell(STUBBORN));
+        let mark = job.mark.clone();
+        let reader = thread::spawn(move || {
+            let mut pipe = BufReader::new(File::open(pipe).unwrap());
+            let mut line = String::new();
+            pipe.read_line(&mut line).unwrap();
+            kill_process(watcher(&mark), Signal::KILL).unwrap();
+            pipe
+        });
+        let error = place.try_run(&job).unwrap_err();
+        assert!(matches!(error, ContainError::Lost), "{error:?} {without:?}");
+        assert!(!job.mark.exists(), "{without:?}");
+        until_all_ended(reader.join().unwrap());
+    }
+}
+
+#[test]
 fn what_a_killed_watcher_leaves_is_found() {
     let place = Place::new();
     for without in [&[Part::Processes][..], &Part::ALL] {
         let mut driven = Driven::start(&place, without);
+        // Or it would end what is left itself.
+        let driver = Pid::from_child(&driven.driver);
+        kill_process(driver, Signal::STOP).unwrap();
         kill_process(driven.watcher(), Signal::KILL).unwrap();
         driven.kill_driver();
         assert!(end_leftovers(&place.path("running")).unwrap());

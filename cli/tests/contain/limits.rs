@@ -105,3 +105,47 @@ fn of_a_long_output_both_ends_are_kept() {
     assert!(ran.stdout.tail.ends_with(b"xxxend\n"));
     assert_eq!(ran.stderr.head, b"complaint\n");
 }
+
+#[test]
+fn memory_that_is_shared_counts() {
+    for place in [Place::new(), Place::without(Part::ALL)] {
+        let program = place.attempts();
+        for how in ["share", "memfd"] {
+            let mut job = place.job(&[&program, how, "200"]);
+            job.limits.memory_bytes = 64 << 20;
+            job.limits.file_bytes = 1 << 30;
+            assert_eq!(place.run(&job).ending, Ending::OverMemory, "{how}");
+            // What it holds is below the limit.
+            let mut job = place.shell(&format!("{program} {how} 40 & sleep 0.5; kill $!; echo ok"));
+            job.limits.memory_bytes = 64 << 20;
+            let ran = place.run(&job);
+            assert_eq!(text(&ran.stdout.head), "ok\n", "{how} {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn temporary_files_count_as_memory() {
+    let place = Place::new();
+    if !place.has(Part::Mounts) {
+        return;
+    }
+    let fill = "head -c 40000000 /dev/zero > $TMPDIR/x";
+    let mut job = place.shell(&format!("{fill}; cat $TMPDIR/x > /dev/shm/y; sleep 1000"));
+    job.limits.memory_bytes = 64 << 20;
+    assert_eq!(place.run(&job).ending, Ending::OverMemory);
+    let mut job = place.shell(&format!("{fill}; sleep 0.2; echo ok"));
+    job.limits.memory_bytes = 64 << 20;
+    assert_eq!(text(&place.run(&job).stdout.head), "ok\n");
+}
+
+#[test]
+fn what_runs_inside_comes_last() {
+    use rustix::process::getpriority_process;
+    let own = getpriority_process(None).unwrap();
+    for place in [Place::new(), Place::without(Part::ALL)] {
+        let said = place.says("nice; nice -n -5 nice 2>/dev/null");
+        let nicer = (own + 10).min(19);
+        assert_eq!(said, format!("{nicer}\n{nicer}"));
+    }
+}

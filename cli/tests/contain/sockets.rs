@@ -81,3 +81,40 @@ fn ports_without_landlock_lack_the_network_part() {
     let none = place.container.level_with(&[].into());
     assert_eq!(none, *place.container.level());
 }
+
+/// Of the attempts to send around a rule for TCP, those that came through with these ports.
+fn open_with(place: &Place, granted: &[u16]) -> Vec<String> {
+    let program = place.attempts();
+    let mut job = place.job(&[&program, "sockets"]);
+    job.network = granted.iter().copied().collect();
+    let said = text(&place.run(&job).stdout.head);
+    assert_eq!(said.lines().count(), 16, "{said}");
+    // Refused is what the filter says; what the kernel does not have comes to something else.
+    let open = said.lines().filter_map(|line| line.strip_suffix(" 0"));
+    let bad = said.lines().filter_map(|line| line.strip_suffix(" 9"));
+    let refused = said.lines().filter(|line| line.ends_with(" 1")).count();
+    let through: Vec<_> = open.chain(bad).map(str::to_owned).collect();
+    if !granted.is_empty() {
+        assert_eq!(refused + through.len(), 16, "{said}");
+    }
+    through
+}
+
+#[test]
+fn with_ports_nothing_but_tcp_goes_out() {
+    let place = Place::new();
+    if !place.has(Part::Syscalls) || !place.has(Part::Landlock) {
+        return;
+    }
+    assert_eq!(open_with(&place, &[443]), ["stream", "stream6", "send"]);
+    // Where names are looked up UDP is open as well.
+    let names = ["stream", "stream6", "udp", "udp6", "send"];
+    assert_eq!(open_with(&place, &[53, 443]), names);
+    if place.has(Part::Network) {
+        // In a network of its own nothing is refused by its kind.
+        let own = open_with(&place, &[]);
+        for kind in ["stream", "udp", "sendto", "sendmsg", "sendmmsg"] {
+            assert!(own.iter().any(|one| one == kind), "{kind} {own:?}");
+        }
+    }
+}

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::net::UnixStream as StdStream;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use tokio::time::timeout;
 
 use super::output::Keeper;
 use super::spec::{Order, Report, Spec, line, temporary_folder};
-use super::{ContainError, Container, Job, Ran, probe};
+use super::{ContainError, Container, Job, Ran, end_leftovers, probe};
 use crate::stop::Halt;
 
 /// How long an output may stay open once everything is said to have ended.
@@ -61,6 +62,10 @@ pub(super) async fn run(
                 report = &mut talking => break report,
             }
         };
+        // With the watcher gone nobody else ends what it watched over.
+        if !matches!(report, Ok(Some(_))) {
+            end(job.mark.clone()).await;
+        }
         if !is_read {
             let _open = timeout(OPEN_AFTER_END, reading).await;
         }
@@ -78,6 +83,15 @@ pub(super) async fn run(
         Some(Report::ProgramChanged) => Err(ContainError::ProgramChanged(job.program.clone())),
         Some(Report::Failed(_, why)) => Err(ContainError::Setup(why)),
         Some(Report::Ready) | None => Err(ContainError::Lost),
+    }
+}
+
+/// Ends what a mark names and removes it; where that fails it stays, for the next driver.
+async fn end(mark: PathBuf) {
+    let ended = tokio::task::spawn_blocking(move || end_leftovers(&mark)).await;
+    match ended.map_err(io::Error::from).flatten() {
+        Ok(alive) => tracing::warn!(alive, "the watcher over a process is gone"),
+        Err(error) => tracing::warn!(%error, "what a killed watcher left cannot be ended"),
     }
 }
 

@@ -43,24 +43,17 @@ impl Process {
         })
     }
 
-    /// Bytes that only this process holds in memory, as good as can be told cheaply: what it
-    /// shares with a process that it came from counts for both.
-    fn own_bytes(self) -> u64 {
+    /// Bytes of all that it has in memory, cheap to find out: what it shares with others counts
+    /// for each of them, files that it only reads too.
+    fn resident_bytes(self) -> u64 {
         let statm = fs::read_to_string(format!("/proc/{}/statm", self.pid)).unwrap_or_default();
-        let mut pages = statm
-            .split(' ')
-            .skip(1)
-            .map_while(|n| n.parse::<u64>().ok());
-        let (resident, shared) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
-        resident.saturating_sub(shared).saturating_mul(PAGE_BYTES)
+        let pages = statm.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok());
+        pages.unwrap_or(0).saturating_mul(PAGE_BYTES)
     }
 
     /// Its share of the memory that it uses; dear to find out. `None` where it may not be read.
     fn share_bytes(self) -> Option<u64> {
-        let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).ok()?;
-        let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-        let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-        kib.checked_mul(1024)
+        share(&fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).ok()?)
     }
 
     /// Sends it a signal. One that is gone needs none.
@@ -103,15 +96,34 @@ pub(super) fn threads(processes: &[Process]) -> u64 {
     threads.fold(0, u64::saturating_add)
 }
 
-/// Whether they use more memory than this. What is shared is looked at only where it matters.
+/// Reads the share of the memory that is no file's: its own and what it shares, where the kernel
+/// tells them apart, and else the whole. Pages of files are the machine's to take back.
+fn share(rollup: &str) -> Option<u64> {
+    let bytes = |name: &str| {
+        let mut lines = rollup.lines();
+        let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+        kib.checked_mul(1024)
+    };
+    match (bytes("Pss_Anon"), bytes("Pss_Shmem")) {
+        (Some(own), Some(shared)) => own.checked_add(shared),
+        (Some(_) | None, Some(_) | None) => bytes("Pss"),
+    }
+}
+
+/// Whether they use more memory than this. Shares are looked at only where that matters.
+///
+/// Memory that nobody has mapped is not seen: files of `memfd_create` that are only written, and
+/// detached segments of System V.
 pub(super) fn use_more_than(processes: &[Process], bytes: u64) -> bool {
     let sum = |of: &dyn Fn(Process) -> u64| {
         processes
             .iter()
             .fold(0_u64, |sum, &process| sum.saturating_add(of(process)))
     };
-    sum(&|process| process.own_bytes()) > bytes
-        && sum(&|process| process.share_bytes().unwrap_or_else(|| process.own_bytes())) > bytes
+    let resident = |process: Process| process.resident_bytes();
+    sum(&resident) > bytes
+        && sum(&|process| process.share_bytes().unwrap_or_else(|| resident(process))) > bytes
 }
 
 /// Sends all of them a signal, and remembers to whom.
@@ -150,8 +162,25 @@ mod tests {
         let own = i32::try_from(std::process::id()).unwrap();
         let process = Process::of(own).unwrap();
         assert!(all().unwrap().iter().any(|other| other.pid == own));
-        assert!(process.own_bytes() > 0);
+        assert!(process.resident_bytes() > 0);
         assert!(!use_more_than(&[process], u64::MAX));
         assert!(use_more_than(&[process], 0));
+    }
+
+    #[test]
+    fn shares_of_files_are_nobodys() {
+        let all = "Pss:  9 kB\nPss_Dirty:  1 kB\nPss_Anon:  3 kB\nPss_File:  4 kB\n";
+        for (rollup, expected) in [
+            (
+                format!("00-ff ---p 0 [rollup]\n{all}Pss_Shmem:  2 kB\n"),
+                Some(5 * 1024),
+            ),
+            (all.to_owned(), Some(9 * 1024)),
+            ("Pss:  9 kB\n".to_owned(), Some(9 * 1024)),
+            ("Pss:  x kB\n".to_owned(), None),
+            (String::new(), None),
+        ] {
+            assert_eq!(share(&rollup), expected, "{rollup}");
+        }
     }
 }

@@ -6,12 +6,13 @@ use std::env::consts::ARCH;
 use nix::libc;
 use placet_ledger::containment::Part;
 use seccompiler::SeccompCmpArgLen::{Dword, Qword};
-use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
     apply_filter, sock_filter,
 };
 
+use super::{modes, sockets};
 use crate::contain::spec::{Lack, Lacking, Spec};
 
 /// Refused whatever the arguments: walking around filters, looking into and writing to other
@@ -85,7 +86,8 @@ const INJECTING: [libc::Ioctl; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 /// The first number of the second system call table of `x86_64`, which has all of it once more.
 const X32_START: u32 = 0x4000_0000;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+/// Refused calls, each with the arguments for which it is; always, where there are none.
+pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Puts the filter in force for this process and all that descend from it.
 pub(super) fn install(spec: &Spec, scoped: bool) -> Result<(), Lack> {
@@ -95,10 +97,10 @@ pub(super) fn install(spec: &Spec, scoped: bool) -> Result<(), Lack> {
     if cfg!(target_arch = "x86_64") {
         apply_filter(&second_table()).lacks(part, "filter of x32")?;
     }
-    // The C library falls back to `clone`, whose flags a filter can see.
-    let clone3 = Rules::from([(libc::SYS_clone3, Vec::new())]);
+    // Programs fall back to `clone` and `openat`, whose flags a filter can see.
+    let missing = [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new()));
     let filters = [
-        (clone3, errno(libc::ENOSYS)),
+        (Rules::from(missing), errno(libc::ENOSYS)),
         (
             refusals(spec, scoped).lacks(part, "rules")?,
             errno(libc::EPERM),
@@ -131,30 +133,9 @@ fn refusals(spec: &Spec, scoped: bool) -> Result<Rules, seccompiler::BackendErro
         injecting.push(SeccompRule::new(vec![condition(1, Dword, Eq, request)?])?);
     }
     rules.insert(libc::SYS_ioctl, injecting);
-    let mut others = Vec::new();
-    for family in families(spec, scoped) {
-        others.push(condition(0, Dword, Ne, u64::from(family.unsigned_abs()))?);
-    }
-    let other_families = if others.is_empty() {
-        Vec::new()
-    } else {
-        vec![SeccompRule::new(others)?]
-    };
-    rules.insert(libc::SYS_socket, other_families);
+    sockets::refuse(&mut rules, spec, scoped)?;
+    modes::refuse(&mut rules)?;
     Ok(rules)
-}
-
-/// The kinds of sockets that can be made. A socket of the person's session is reached by its path
-/// where no mount hides it, and by its abstract name where network and rules leave that open.
-fn families(spec: &Spec, scoped: bool) -> Vec<libc::c_int> {
-    let mut families = Vec::new();
-    if spec.has(Part::Mounts) && (spec.own_network() || scoped) {
-        families.push(libc::AF_UNIX);
-    }
-    if spec.own_network() || spec.granted_ports() {
-        families.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
-    }
-    families
 }
 
 /// Refuses the second table as if the kernel did not have it. The program loads the number,

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use placet_ledger::containment::Part;
-use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, getuid, nice, setrlimit};
 
 use super::step;
 use crate::contain::reap;
@@ -16,6 +16,8 @@ const OWN: u64 = 2;
 const RESERVED_PIDS: u64 = 300;
 /// More pids than this no kernel has.
 const PIDS_MAX: u64 = 4_194_304;
+/// How much nicer than its driver a process is.
+const NICER: i32 = 10;
 /// The first kernel whose process namespaces have a bound of their own.
 const OWN_BOUND_SINCE: (u32, u32) = (6, 14);
 
@@ -36,6 +38,9 @@ pub(super) fn bound_pids(spec: &Spec) -> bool {
 pub(super) fn set(spec: &Spec, bounded: bool) -> Result<(), Lack> {
     if let Some(job) = &spec.job {
         step(lower(Resource::Fsize, job.limits.file_bytes), "file size")?;
+        // However many they are, the watcher and the person's shell come first.
+        step(lower(Resource::Nice, 0), "niceness")?;
+        step(nice(NICER), "niceness")?;
         // Where it may not be written nothing else is worse.
         let _kept = fs::write("/proc/self/oom_score_adj", "1000");
     }

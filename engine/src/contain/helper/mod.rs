@@ -10,11 +10,14 @@ mod filter;
 mod init;
 mod limits;
 mod loopback;
+mod modes;
 mod mounts;
 mod places;
 mod privileges;
 mod program;
 mod rules;
+mod scratch;
+mod sockets;
 mod watcher;
 
 use std::ffi::OsString;

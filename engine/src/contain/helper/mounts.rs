@@ -20,6 +20,7 @@ use rustix::process::{chdir, pivot_root};
 
 use super::places::{DEVICES, Places, SYSTEM};
 use super::program::{Program, Refused};
+use super::scratch;
 use crate::contain::spec::{Lack, Lacking, Spec};
 
 /// Where the machine's root lies while the new one is filled.
@@ -161,7 +162,7 @@ impl Root {
     fn scratch(&mut self, private: &Path, bytes: u64) -> io::Result<()> {
         let bytes = bytes.max(4096);
         let around = private.parent().unwrap_or(private);
-        for path in [around, Path::new("/dev/shm")] {
+        for path in scratch::folders(private) {
             fs::create_dir_all(path)?;
             temporary_files(path, bytes, "0700")?;
             self.uses.insert(path.to_path_buf(), Use::Write);

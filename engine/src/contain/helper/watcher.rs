@@ -16,6 +16,7 @@ use rustix::process::{
     Signal, WaitOptions, getgid, getpid, getuid, set_child_subreaper, setsid, wait,
 };
 
+use super::scratch::Scratch;
 use super::{INIT, VERB, privileges, step};
 use crate::clock::SystemClock;
 use crate::contain::marks::{self, Mark};
@@ -83,6 +84,7 @@ fn watch(driver: &mut Channel, spec: &Spec, marked: &mut bool) -> Result<Report,
         started: SystemClock.monotonic_ms(),
         ending: None,
         ended: None,
+        scratch: Scratch::of(spec, init.id()),
         init,
         told: BTreeSet::new(),
     };
@@ -138,6 +140,7 @@ struct Watch {
     /// What the init said.
     ended: Option<Report>,
     init: Child,
+    scratch: Scratch,
     told: BTreeSet<(i32, u64)>,
 }
 
@@ -210,7 +213,8 @@ impl Watch {
         if reap::threads(&running) > limits.processes {
             return Ok(Some(self.kill_for(Ending::OverProcesses, now)));
         }
-        if reap::use_more_than(&running, limits.memory_bytes) {
+        let left = limits.memory_bytes.saturating_sub(self.scratch.used());
+        if reap::use_more_than(&running, left) {
             return Ok(Some(self.kill_for(Ending::OverMemory, now)));
         }
         if now.saturating_sub(self.started) >= limits.time_ms {
