@@ -359,12 +359,56 @@ fn files_that_steer_programs_cannot_be_changed_unseen() {
     assert_eq!(start(&mut world, &["--approval-policy", "high-risk"]), 0);
     let told = result(&world, "execution.succeeded");
     assert!(
-        told.contains("it made .npmrc, which steers other programs"),
+        told.contains("it made a file that steers programs: .npmrc (a person"),
         "{told}"
     );
     let changed = fs::read_to_string(world.path("ws/.envrc")).unwrap() != "kind\n";
-    assert_eq!(changed, told.contains("it changed .envrc"), "{told}");
+    assert_eq!(
+        changed,
+        told.contains("it changed a file that steers programs: .envrc"),
+        "{told}"
+    );
     assert!(world.path("ws/.npmrc").exists(), "nothing is taken away");
+}
+
+#[test]
+fn ways_around_what_is_guarded_are_told() {
+    let mut world = world(&["ln -sf d/other .envrc; echo ../d >.git/commondir; \
+        echo evil >d/bare/config; mkdir d/bare/hooks; echo evil >alias; true"]);
+    for folder in [".git/objects", ".git/refs", "d/bare/objects", "d/bare/refs"] {
+        fs::create_dir_all(world.path("ws").join(folder)).unwrap();
+    }
+    for file in [
+        ".git/HEAD",
+        "d/bare/HEAD",
+        "d/bare/config",
+        "d/real",
+        "alias",
+    ] {
+        fs::write(world.path("ws").join(file), "kind\n").unwrap();
+    }
+    std::os::unix::fs::symlink("d/real", world.path("ws/.envrc")).unwrap();
+    fs::hard_link(world.path("ws/alias"), world.path("ws/.npmrc")).unwrap();
+    assert_eq!(start(&mut world, &["--approval-policy", "high-risk"]), 0);
+    let told = result(&world, "execution.succeeded");
+    assert!(
+        told.contains("it made files that steer programs: .git/commondir, d/bare/hooks (a person"),
+        "{told}"
+    );
+    // Where mounts hold the command, the configuration of the bare repository is as it was.
+    let config = fs::read_to_string(world.path("ws/d/bare/config")).unwrap();
+    let changed = match config.as_str() {
+        "kind\n" => "it changed files that steer programs: .envrc, .npmrc (a person",
+        _ => "it changed files that steer programs: .envrc, .npmrc, d/bare/config (a person",
+    };
+    assert!(told.contains(changed), "{told}");
+    let proposed = records(&world, &["call.proposed"]);
+    let said = proposed[0]["content"].to_string();
+    assert!(
+        said.contains("have other names, by which they can be changed: .npmrc."),
+        "{said}"
+    );
+    holds(&world);
 }
 
 #[test]

@@ -45,24 +45,24 @@ pub(super) struct Executing(pub(super) Arc<Commands>);
 #[async_trait]
 impl ExecuteTool for Executing {
     async fn execute(&self, permit: Permit, halt: &Halt) -> Result<Output, ToolError> {
+        let since_ms = SystemClock.monotonic_ms();
         let granted = permit.spend();
         let commands = Arc::clone(&self.0);
-        let (prepared, commands) = reading(move || {
+        let (mut prepared, commands) = reading(move || {
             let prepared = Prepared::new(&commands, granted)?;
             Ok((prepared, commands))
         })
         .await?;
         let container = commands.machine.container().ok_or_else(unknown_helper)?;
         let missing = prepared.missing(container)?;
-        let since_ms = SystemClock.monotonic_ms();
         let ran = container.run(&prepared.job, halt).await.map_err(not_run)?;
         let mut aside = Aside {
-            duration_ms: SystemClock.monotonic_ms().saturating_sub(since_ms),
             missing,
             ..Aside::default()
         };
         let told = tokio::task::spawn_blocking(move || {
             prepared.look_after(&mut aside);
+            aside.duration_ms = SystemClock.monotonic_ms().saturating_sub(since_ms);
             (ran.ending, report(&ran, &aside))
         });
         let told = told.await;
@@ -104,8 +104,9 @@ impl Commands {
 struct Prepared {
     job: Job,
     guard: Guard,
-    /// What steering files hold, where nothing keeps the command from changing them.
-    stamps: Option<Stamps>,
+    /// What steering files held before: a link can be replaced, and a file reached by another name,
+    /// however a command is shut in.
+    stamps: Stamps,
     granted_missing: BTreeSet<Part>,
     refused: Vec<u16>,
     timeout_s: u64,
@@ -122,9 +123,9 @@ impl Prepared {
             command.ok_or_else(|| ToolError::failed("the record of this call has no command"))?;
         unchanged(commands, command, granted.precondition.as_ref())?;
         let (path, digest) = checked(&program)?;
-        let guard = Guard::of(root);
-        let holds = !granted.missing.contains(&Part::Mounts);
-        let stamps = (!holds).then(|| guard.stamps(root));
+        let hidden = commands.workspace.closed_places();
+        let mut guard = Guard::of(root, &hidden);
+        let stamps = guard.stamps(None, &hidden, root);
         make_folder(commands.machine.marks())?;
         let timeout_s = timeout_s(&granted.arguments);
         let folders = commands.machine.path_beside(root);
@@ -142,7 +143,7 @@ impl Prepared {
                 argv: program.argv,
                 workspace: root.to_owned(),
                 read_only: guard.places(),
-                hidden: commands.workspace.closed_places(),
+                hidden,
                 network: granted.network,
                 stdin: String::new(),
                 env: BTreeMap::from([(String::from("PATH"), folders.join(":"))]),
@@ -182,19 +183,13 @@ impl Prepared {
     }
 
     /// Looks what the command left that steers other programs.
-    fn look_after(&self, aside: &mut Aside) {
-        let root = &self.job.workspace;
-        let after = Guard::of(root);
-        aside.partly = !self.guard.whole || !after.whole;
-        aside.made = after.new_since(&self.guard, root);
-        if let Some(before) = &self.stamps {
-            let made = |path: &String| {
-                let mut made = aside.made.iter();
-                made.any(|made| path == made || path.starts_with(&format!("{made}/")))
-            };
-            aside.changed = after.stamps(root).changed_since(before);
-            aside.changed.retain(|path| !made(path));
-        }
+    fn look_after(&mut self, aside: &mut Aside) {
+        let (root, hidden) = (&self.job.workspace, &self.job.hidden);
+        let mut after = Guard::of(root, hidden);
+        let stamps = after.stamps(Some(&self.guard), hidden, root);
+        aside.changes = stamps.changes_since(&self.stamps, root);
+        aside.unseen = self.guard.unseen(root);
+        aside.unseen.extend(after.unseen(root));
         aside.refused.clone_from(&self.refused);
         aside.timeout_s = self.timeout_s;
     }

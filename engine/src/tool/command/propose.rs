@@ -8,18 +8,19 @@ use placet_ledger::precondition::Precondition;
 use placet_ledger::program::Program;
 use serde_json::{Value, json};
 
+use super::guard::Guard;
 use super::operands::Operands;
 use super::places::outside;
 use super::program::{Found, SHELL, Search, is_builtin};
-use super::quoted::quoted;
+use super::quoted::{listed, quoted, shortened};
 use super::repository::configured;
 use super::{Commands, timeout_s};
 use crate::shell::{COMMAND_BYTES_MAX, Plain, Reading, key, read};
 use crate::tool::{Draft, Process, ProposeTool, ToolError, reading};
 use crate::workspace::visible;
 
-/// Characters of a program's or file's name in a message; the whole is elsewhere on the card.
-const NAME_CHARS_MAX: usize = 200;
+/// Paths of one kind that are named in a message.
+const PATHS_MAX: usize = 3;
 
 /// The visible half.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ pub(super) fn draft(commands: &Commands, arguments: &Value) -> Result<Draft, Too
     Ok(Draft {
         execute_arguments: effective.clone(),
         arguments: effective,
-        message: message(&program, &operands),
+        message: message(&program, &operands) + &unguarded(commands),
         preview,
         precondition: Precondition::Operands {
             files: operands.files,
@@ -177,16 +178,16 @@ fn message(program: &Program, operands: &Operands) -> String {
     } else {
         format!("Let {SHELL} run {path}.")
     }];
-    let listed = |names: &[String]| {
+    let shown_all = |names: &[String]| {
         let names: Vec<_> = names.iter().map(|name| shown(name)).collect();
         names.join(", ")
     };
     if !program.outside.is_empty() {
-        let words = listed(&program.outside);
+        let words = shown_all(&program.outside);
         said.push(format!("It names what is outside the workspace: {words}."));
     }
     if !program.repository.is_empty() {
-        let keys = listed(&program.repository);
+        let keys = shown_all(&program.repository);
         said.push(format!("The repository configures {keys}."));
     }
     match operands.left_out {
@@ -201,6 +202,31 @@ fn message(program: &Program, operands: &Operands) -> String {
     said.join(" ")
 }
 
+/// What of the files that steer programs nothing can keep the command from changing, in words that
+/// end a message.
+fn unguarded(commands: &Commands) -> String {
+    let root = commands.root();
+    let closed = commands.workspace.closed_places();
+    let mut guard = Guard::of(root, &closed);
+    let linked = guard.linked(&closed, root);
+    let unseen = guard.unseen(root);
+    let mut said = String::new();
+    if !unseen.is_empty() {
+        let places = listed(&unseen, PATHS_MAX);
+        said += &format!(
+            " What lies in {places} cannot be looked at: files that steer programs may be changed \
+             there."
+        );
+    }
+    if !linked.is_empty() {
+        let files = listed(&linked, PATHS_MAX);
+        said += &format!(
+            " Files that steer programs have other names, by which they can be changed: {files}."
+        );
+    }
+    said
+}
+
 /// Whether the path of a program is that of the shell, through symbolic links.
 fn is_same(shell: &str, path: &str) -> bool {
     let real = std::path::Path::new(shell).canonicalize();
@@ -209,13 +235,5 @@ fn is_same(shell: &str, path: &str) -> bool {
 
 /// A name in a message.
 fn shown(name: &str) -> String {
-    let name = visible(name);
-    match name.char_indices().nth(NAME_CHARS_MAX) {
-        None => name,
-        Some((at, _)) => {
-            let kept = name.get(..at).unwrap_or_default();
-            let more = name.chars().count().saturating_sub(NAME_CHARS_MAX);
-            format!("{kept}[+{more} characters]")
-        }
-    }
+    shortened(&visible(name))
 }

@@ -5,8 +5,9 @@ use std::fmt::Write;
 
 use placet_ledger::containment::Part;
 
+use super::guard::Changes;
+use super::quoted::listed;
 use crate::contain::{Ending, Kept, Ran};
-use crate::workspace::visible;
 
 /// Paths of one kind that are named.
 const PATHS_MAX: usize = 20;
@@ -14,18 +15,16 @@ const PATHS_MAX: usize = 20;
 /// What else there is to tell of a run.
 #[derive(Debug, Default)]
 pub(super) struct Aside {
-    /// Milliseconds that it took.
+    /// Milliseconds that it took, with the looks before and after.
     pub(super) duration_ms: u64,
     /// What is missing of the containment profile.
     pub(super) missing: BTreeSet<Part>,
     /// Ports that it wanted and did not have.
     pub(super) refused: Vec<u16>,
-    /// Paths that steer programs and were not there before.
-    pub(super) made: Vec<String>,
-    /// Paths that steer programs and are otherwise now.
-    pub(super) changed: Vec<String>,
-    /// Whether the workspace is too large to be looked through for such paths.
-    pub(super) partly: bool,
+    /// Paths that steer programs and are not as they were.
+    pub(super) changes: Changes,
+    /// What could not be looked at for such paths, before or after.
+    pub(super) unseen: BTreeSet<String>,
     /// The limit that it was given.
     pub(super) timeout_s: u64,
 }
@@ -92,30 +91,33 @@ fn notes(text: &mut String, ran: &Ran, aside: &Aside) {
             "no network: port {ports} was not approved with this command"
         ));
     }
-    for (paths, what) in [(&aside.made, "made"), (&aside.changed, "changed")] {
-        if !paths.is_empty() {
-            let paths = listed(paths);
-            note(&format!(
-                "it {what} {paths}, which steers other programs: a person must look at that"
-            ));
-        }
+    let changes = &aside.changes;
+    for (paths, what) in [
+        (&changes.made, "made"),
+        (&changes.changed, "changed"),
+        (&changes.removed, "removed"),
+    ] {
+        let files = match paths.len() {
+            0 => continue,
+            1 => "a file that steers programs",
+            _ => "files that steer programs",
+        };
+        let paths = listed(paths, PATHS_MAX);
+        note(&format!(
+            "it {what} {files}: {paths} (a person must look at that)"
+        ));
     }
-    if aside.partly {
-        note("the workspace is too large to look for all files that steer other programs");
+    if !aside.unseen.is_empty() {
+        let places = listed(&aside.unseen, PATHS_MAX);
+        note(&format!(
+            "what lies in {places} could not be looked at: files that steer programs may have been \
+             changed there"
+        ));
     }
     if !aside.missing.is_empty() {
         let parts: Vec<_> = aside.missing.iter().map(|part| part.as_str()).collect();
         let parts = parts.join(", ");
         note(&format!("it was not fully shut in; missing: {parts}"));
-    }
-}
-
-/// Some of many paths, and how many more there are.
-fn listed(paths: &[String]) -> String {
-    let shown: Vec<_> = paths.iter().take(PATHS_MAX).map(visible).collect();
-    match paths.len().saturating_sub(PATHS_MAX) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

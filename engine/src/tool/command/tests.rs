@@ -429,3 +429,17 @@ fn ports_are_numbers_that_a_port_can_have() {
         assert_eq!(draft(&bench.commands, &arguments).is_ok(), fine, "{ports}");
     }
 }
+
+#[test]
+fn a_proposal_tells_what_cannot_be_guarded() {
+    let bench = Bench::new().has("ws/a", "1");
+    fs::hard_link(bench.at("ws/a"), bench.at("ws/.envrc")).unwrap();
+    symlink(".npmrc", bench.at("ws/.npmrc")).unwrap();
+    let said = bench.draft("cat a").unwrap().message;
+    let expected = format!(
+        "Run {}. What lies in .npmrc cannot be looked at: files that steer programs may be changed \
+         there. Files that steer programs have other names, by which they can be changed: .envrc.",
+        real("/bin/cat")
+    );
+    assert_eq!(said, expected);
+}

@@ -1,0 +1,228 @@
+//! What of a workspace a command may only read, since it steers programs later; and what became of
+//! it where nothing could hold the command to that.
+
+mod reach;
+mod stamps;
+mod stores;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use self::reach::Reached;
+pub(super) use self::stamps::{Changes, Stamps};
+use self::stores::{GIT, INNER, PLAIN, STORES, is_store};
+use crate::steering::steers;
+use crate::workspace::visible;
+
+/// Entries of a workspace that are looked at: nobody waits for more before each command.
+const ENTRIES_MAX: usize = 50_000;
+
+/// The places of a workspace that steer programs.
+#[derive(Debug, Default)]
+pub(super) struct Guard {
+    places: BTreeSet<PathBuf>,
+    /// Folders of which not all could be looked at.
+    unseen: BTreeSet<PathBuf>,
+}
+
+impl Guard {
+    /// Looks through a workspace, whose path leads through no symbolic link, but for what is
+    /// closed to commands anyway.
+    pub(super) fn of(workspace: &Path, closed: &[PathBuf]) -> Self {
+        Self::of_entries(workspace, closed, ENTRIES_MAX)
+    }
+
+    fn of_entries(workspace: &Path, closed: &[PathBuf], at_most: usize) -> Self {
+        let mut walk = Walk {
+            workspace,
+            closed,
+            guard: Self::default(),
+            open: VecDeque::from([(workspace.to_owned(), Kind::Work)]),
+            left: at_most,
+        };
+        // What lies nearest comes first, for where there is too much.
+        while let Some((folder, kind)) = walk.open.pop_front() {
+            match kind {
+                Kind::Work => walk.work(&folder),
+                Kind::Inner => walk.inner(&folder),
+            }
+        }
+        walk.guard
+    }
+
+    /// The places, for whoever holds a process to reading them.
+    pub(super) fn places(&self) -> Vec<PathBuf> {
+        self.places.iter().cloned().collect()
+    }
+
+    /// What of the workspace could not be looked at, as paths beneath it.
+    pub(super) fn unseen(&self, workspace: &Path) -> BTreeSet<String> {
+        let unseen = self.unseen.iter();
+        unseen.map(|path| relative(workspace, path)).collect()
+    }
+
+    /// The files among it that have other names, as paths beneath the workspace.
+    pub(super) fn linked(&mut self, closed: &[PathBuf], workspace: &Path) -> Vec<String> {
+        let reached = Reached::of(&self.places, closed, workspace);
+        self.unseen.extend(reached.unseen);
+        let linked = reached.linked.iter();
+        linked.map(|path| relative(workspace, path)).collect()
+    }
+
+    /// What each file among it holds now, and where it was before.
+    pub(super) fn stamps(
+        &mut self,
+        before: Option<&Self>,
+        closed: &[PathBuf],
+        workspace: &Path,
+    ) -> Stamps {
+        let before = before.into_iter().flat_map(|before| &before.places);
+        let places = self.places.iter().chain(before).cloned().collect();
+        let reached = Reached::of(&places, closed, workspace);
+        self.unseen.extend(reached.unseen);
+        let (stamps, unseen) = Stamps::of(reached.paths);
+        self.unseen.extend(unseen);
+        stamps
+    }
+}
+
+/// What a folder is looked through for.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// Names that steer programs, and stores of versions.
+    Work,
+    /// The stores of the parts of a repository.
+    Inner,
+}
+
+/// A look through a workspace that is under way.
+struct Walk<'a> {
+    workspace: &'a Path,
+    closed: &'a [PathBuf],
+    guard: Guard,
+    open: VecDeque<(PathBuf, Kind)>,
+    /// Entries that may still be looked at.
+    left: usize,
+}
+
+impl Walk<'_> {
+    fn work(&mut self, folder: &Path) {
+        let entries = self.entries(folder);
+        let bare = is_store(entries.iter().map(|(name, _)| name.as_os_str()));
+        if bare {
+            self.store(folder, GIT);
+        }
+        for (name, is_folder) in entries {
+            let path = folder.join(&name);
+            if self.closed.contains(&path) || (bare && PLAIN.iter().any(|plain| name == *plain)) {
+                continue;
+            }
+            let store = STORES.iter().find(|(store, _)| name == *store);
+            let beneath = path.strip_prefix(self.workspace).unwrap_or(&path);
+            match store.filter(|_| is_folder) {
+                Some((_, parts)) => self.store(&path, parts),
+                None if steers(&beneath.to_string_lossy()).is_some() => {
+                    self.guard.places.insert(path);
+                }
+                None if is_folder => self.open.push_back((path, Kind::Work)),
+                None => {}
+            }
+        }
+    }
+
+    /// The parts of a store of versions that steer programs.
+    fn store(&mut self, store: &Path, parts: &[&str]) {
+        for part in parts {
+            let path = store.join(part);
+            if self.there(&path) {
+                self.guard.places.insert(path);
+            }
+        }
+        for part in INNER {
+            let path = store.join(part);
+            if self.there(&path) && path.is_dir() {
+                self.open.push_back((path, Kind::Inner));
+            }
+        }
+    }
+
+    fn inner(&mut self, folder: &Path) {
+        let entries = self.entries(folder);
+        if entries.iter().any(|(name, _)| name == "HEAD") {
+            self.store(folder, GIT);
+        }
+        for (name, is_folder) in entries {
+            let known = PLAIN.iter().chain(GIT).chain(&INNER);
+            if is_folder && !known.into_iter().any(|known| name == *known) {
+                self.open.push_back((folder.join(&name), Kind::Inner));
+            }
+        }
+    }
+
+    fn there(&mut self, path: &Path) -> bool {
+        match path.symlink_metadata() {
+            Ok(_) => true,
+            Err(error) => {
+                if !is_absent(&error) {
+                    let above = path.parent().unwrap_or(path);
+                    self.guard.unseen.insert(above.to_owned());
+                }
+                false
+            }
+        }
+    }
+
+    /// What a folder holds, and which of it are folders themselves.
+    fn entries(&mut self, folder: &Path) -> Vec<(OsString, bool)> {
+        let mut found = Vec::new();
+        let (entries, whole) = entries(folder, self.left);
+        if !whole {
+            self.guard.unseen.insert(folder.to_owned());
+        }
+        self.left = self.left.saturating_sub(entries.len());
+        for entry in entries {
+            match entry.file_type() {
+                Ok(kind) => found.push((entry.file_name(), kind.is_dir())),
+                Err(_) => drop(self.guard.unseen.insert(folder.to_owned())),
+            }
+        }
+        found
+    }
+}
+
+/// So many entries of a folder, and whether these are all.
+fn entries(folder: &Path, at_most: usize) -> (Vec<std::fs::DirEntry>, bool) {
+    let Ok(entries) = folder.read_dir() else {
+        return (Vec::new(), false);
+    };
+    let (mut found, mut whole) = (Vec::new(), true);
+    for entry in entries {
+        match entry {
+            Ok(_) if found.len() >= at_most => return (found, false),
+            Ok(entry) => found.push(entry),
+            Err(_) => whole = false,
+        }
+    }
+    (found, whole)
+}
+
+/// Whether an error says that there is nothing, rather than that it cannot be known.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// A path beneath the workspace, as it can be shown.
+fn relative(workspace: &Path, path: &Path) -> String {
+    let beneath = path.strip_prefix(workspace).unwrap_or(path);
+    if beneath.as_os_str().is_empty() {
+        return String::from("the workspace");
+    }
+    visible(beneath.as_os_str())
+}

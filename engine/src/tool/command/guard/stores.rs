@@ -1,0 +1,49 @@
+//! Which parts of a store of versions steer programs, and how one is known.
+
+use std::ffi::OsStr;
+
+use crate::steering::repository_names;
+
+/// What of a git store says what git runs, or where it finds that. All else changes with every
+/// commit.
+pub(super) const GIT: &[&str] = &[
+    "commondir",
+    "config",
+    "config.worktree",
+    "gitdir",
+    "hooks",
+    "info",
+];
+
+/// Stores of versions, with what of each steers programs.
+pub(super) const STORES: [(&str, &[&str]); 4] = [
+    (".git", GIT),
+    (
+        ".hg",
+        &["hgrc", "hgrc-not-shared", "requires", "sharedpath"],
+    ),
+    (
+        ".jj",
+        &[
+            "repo/config.toml",
+            "repo/store/git_target",
+            "repo/store/git/commondir",
+            "repo/store/git/config",
+            "repo/store/git/hooks",
+            "repo/store/git/info",
+        ],
+    ),
+    (".svn", &[]),
+];
+
+/// What of a store holds the stores of other repositories.
+pub(super) const INNER: [&str; 2] = ["modules", "worktrees"];
+
+/// What of a store holds versions alone.
+pub(super) const PLAIN: &[&str] = &["logs", "objects", "refs"];
+
+/// Whether git takes a folder that holds these names for a store, whatever its own name.
+pub(super) fn is_store<'a>(names: impl Iterator<Item = &'a OsStr> + Clone) -> bool {
+    let has = |wanted: &str| names.clone().any(|name| name == wanted);
+    repository_names().into_iter().all(has) || (has("HEAD") && has("commondir"))
+}

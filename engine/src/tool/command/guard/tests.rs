@@ -1,0 +1,268 @@
+//! What is guarded, what differs after a command, and what could not be looked at.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
+use tempfile::TempDir;
+
+use super::*;
+
+/// A workspace that holds these files, each with a line in it.
+fn workspace(files: &[&str]) -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    for file in files {
+        write(&root, file, "before\n");
+    }
+    (folder, root)
+}
+
+fn write(root: &Path, file: &str, text: &str) {
+    fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+    fs::write(root.join(file), text).unwrap();
+}
+
+fn places(files: &[&str]) -> Vec<String> {
+    let (_folder, root) = workspace(files);
+    let guard = Guard::of(&root, &[]);
+    assert_eq!(guard.unseen(&root), BTreeSet::new(), "{files:?}");
+    guard.places.iter().map(|at| relative(&root, at)).collect()
+}
+
+/// What is told of a command that does this: `+` made, `~` changed, `-` removed.
+fn told(files: &[&str], first: impl Fn(&Path), command: impl Fn(&Path)) -> String {
+    let (_folder, root) = workspace(files);
+    first(&root);
+    let mut guard = Guard::of(&root, &[]);
+    let before = guard.stamps(None, &[], &root);
+    command(&root);
+    let mut after = Guard::of(&root, &[]);
+    let now = after.stamps(Some(&guard), &[], &root);
+    let changes = now.changes_since(&before, &root);
+    let signed = |sign: char, paths: Vec<String>| {
+        let paths = paths.into_iter();
+        paths.map(move |path| format!("{sign}{path}"))
+    };
+    let all = signed('+', changes.made).chain(signed('~', changes.changed));
+    let all: Vec<_> = all.chain(signed('-', changes.removed)).collect();
+    all.join(" ")
+}
+
+#[test]
+fn what_of_a_store_steers_programs_or_leads_to_it_is_guarded() {
+    for (files, expected) in [
+        (
+            &[
+                ".git/HEAD",
+                ".git/index",
+                ".git/objects/ab/c",
+                ".git/refs/heads/main",
+            ][..],
+            &[][..],
+        ),
+        (
+            &[
+                ".git/commondir",
+                ".git/config",
+                ".git/gitdir",
+                ".git/hooks/x",
+                ".git/info/attributes",
+            ],
+            &[
+                ".git/commondir",
+                ".git/config",
+                ".git/gitdir",
+                ".git/hooks",
+                ".git/info",
+            ],
+        ),
+        (
+            &[
+                ".git/worktrees/w/HEAD",
+                ".git/worktrees/w/commondir",
+                ".git/worktrees/w/gitdir",
+                ".git/worktrees/w/config.worktree",
+            ],
+            &[
+                ".git/worktrees/w/commondir",
+                ".git/worktrees/w/config.worktree",
+                ".git/worktrees/w/gitdir",
+            ],
+        ),
+        (
+            &[
+                ".git/modules/a/b/HEAD",
+                ".git/modules/a/b/config",
+                ".git/modules/a/b/hooks/x",
+                ".git/modules/a/b/modules/c/HEAD",
+                ".git/modules/a/b/modules/c/commondir",
+            ],
+            &[
+                ".git/modules/a/b/config",
+                ".git/modules/a/b/hooks",
+                ".git/modules/a/b/modules/c/commondir",
+            ],
+        ),
+        (
+            &[
+                "d/x/HEAD",
+                "d/x/objects/o",
+                "d/x/refs/r",
+                "d/x/config",
+                "d/x/hooks/h",
+                "d/x/commondir",
+                "d/x/info/attributes",
+            ],
+            &["d/x/commondir", "d/x/config", "d/x/hooks", "d/x/info"],
+        ),
+        (&["HEAD", "objects/o", "refs/r", "config"], &["config"]),
+        (
+            &["w/HEAD", "w/commondir", "w/config.worktree"],
+            &["w/commondir", "w/config.worktree"],
+        ),
+        (&["w/HEAD", "w/objects/o", "w/config", "w/hooks/h"], &[]),
+        (
+            &[".jj/repo/store/git/config", ".hg/sharedpath"],
+            &[".hg/sharedpath", ".jj/repo/store/git/config"],
+        ),
+        (
+            &["a/.envrc", "src/main.rs", ".g\u{200c}it/config"],
+            &[".g\\u{200c}it", "a/.envrc"],
+        ),
+    ] {
+        let mut expected = expected.to_vec();
+        expected.sort_unstable();
+        let mut found = places(files);
+        found.sort_unstable();
+        assert_eq!(found, expected, "{files:?}");
+    }
+}
+
+#[test]
+fn each_change_of_a_guarded_place_is_told() {
+    let nothing = |_: &Path| {};
+    let linked = |root: &Path| symlink("d/real", root.join(".envrc")).unwrap();
+    assert_eq!(
+        told(&[".envrc", "a"], nothing, |root| write(root, "a", "x")),
+        ""
+    );
+    let same = |root: &Path| write(root, ".envrc", "before\n");
+    assert_eq!(told(&[".envrc"], nothing, same), "");
+    let evil = |root: &Path| write(root, ".envrc", "evil\n");
+    assert_eq!(told(&[".envrc"], nothing, evil), "~.envrc");
+    assert_eq!(told(&[], nothing, evil), "+.envrc");
+    let gone = |root: &Path| fs::remove_file(root.join(".envrc")).unwrap();
+    assert_eq!(told(&[".envrc"], nothing, gone), "-.envrc");
+    let runs = |root: &Path| {
+        let mode = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(root.join(".git/hooks/x"), mode).unwrap();
+    };
+    assert_eq!(told(&[".git/hooks/x"], nothing, runs), "~.git/hooks/x");
+    let replaced = |root: &Path| {
+        fs::remove_file(root.join(".envrc")).unwrap();
+        symlink("d/other", root.join(".envrc")).unwrap();
+    };
+    let files = ["d/real", "d/other"];
+    assert_eq!(told(&files, linked, replaced), "~.envrc");
+    assert_eq!(
+        told(&files, linked, |root| write(root, "d/real", "evil\n")),
+        "~.envrc"
+    );
+    assert_eq!(
+        told(&[], linked, |root| write(root, "d/real", "evil\n")),
+        "~.envrc"
+    );
+    let folder = |root: &Path| symlink("d", root.join(".husky")).unwrap();
+    let hooks = |root: &Path| {
+        write(root, "d/real", "evil\n");
+        write(root, "d/new/hook", "evil\n");
+    };
+    assert_eq!(told(&files, folder, hooks), "+.husky/new ~.husky/real");
+    let common = |root: &Path| write(root, ".git/commondir", "../d\n");
+    assert_eq!(told(&[".git/HEAD"], nothing, common), "+.git/commondir");
+    let bare = |root: &Path| {
+        for file in ["x/HEAD", "x/objects/o", "x/refs/r"] {
+            write(root, file, "x");
+        }
+    };
+    assert_eq!(told(&["x/config"], nothing, bare), "+x/config");
+    let other = |root: &Path| fs::hard_link(root.join("a"), root.join(".envrc")).unwrap();
+    assert_eq!(
+        told(&["a"], other, |root| write(root, "a", "evil\n")),
+        "~.envrc"
+    );
+    let large = |root: &Path| write(root, ".envrc", &"x".repeat(2 << 20));
+    let as_large = |root: &Path| write(root, ".envrc", &"y".repeat(2 << 20));
+    assert_eq!(told(&[], large, as_large), "~.envrc");
+}
+
+#[test]
+fn what_is_closed_is_not_compared() {
+    let (_folder, root) = workspace(&[".placet/home/log", ".placet/x"]);
+    let closed = [root.join(".placet/home")];
+    let mut guard = Guard::of(&root, &closed);
+    let before = guard.stamps(None, &closed, &root);
+    write(&root, ".placet/home/log", "more\n");
+    let now = Guard::of(&root, &closed).stamps(Some(&guard), &closed, &root);
+    assert_eq!(now.changes_since(&before, &root), Changes::default());
+}
+
+#[test]
+fn files_with_other_names_are_known() {
+    let (_folder, root) = workspace(&["a", ".git/hooks/x", ".npmrc"]);
+    fs::hard_link(root.join("a"), root.join(".envrc")).unwrap();
+    fs::hard_link(root.join(".git/hooks/x"), root.join("b")).unwrap();
+    let linked = Guard::of(&root, &[]).linked(&[], &root);
+    assert_eq!(linked, [".envrc", ".git/hooks/x"]);
+}
+
+#[test]
+fn what_is_too_much_is_told_and_what_lies_nearest_is_seen() {
+    let (_folder, root) = workspace(&["a/b/.npmrc", "a/x", "c/.envrc", ".envrc"]);
+    let unseen = |at_most| {
+        let guard = Guard::of_entries(&root, &[], at_most);
+        let nearest = guard.places.contains(&root.join(".envrc"));
+        let unseen: Vec<_> = guard.unseen(&root).into_iter().collect();
+        (unseen.join(" "), nearest)
+    };
+    assert_eq!(unseen(7), (String::new(), true));
+    assert_eq!(unseen(6), (String::from("a/b"), true));
+    assert_eq!(unseen(3), (String::from("a c"), true));
+    assert_eq!(unseen(0), (String::from("the workspace"), false));
+}
+
+#[test]
+fn what_lies_too_deep_is_told() {
+    let (_folder, root) = workspace(&[]);
+    let name = "d".repeat(250);
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut at = open(&root, flags, Mode::empty()).unwrap();
+    for _ in 0..20 {
+        mkdirat(&at, &name, Mode::RWXU).unwrap();
+        at = openat(&at, &name, flags, Mode::empty()).unwrap();
+    }
+    let unseen = Guard::of(&root, &[]).unseen(&root);
+    assert_eq!(unseen.len(), 1);
+    assert!(unseen.iter().all(|place| place.starts_with(&name)));
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_is_told() {
+    let (_folder, root) = workspace(&["sub/.envrc", ".git/config"]);
+    let set = |mode| {
+        for folder in ["sub", ".git"] {
+            fs::set_permissions(root.join(folder), fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    set(0o000);
+    // Root reads it all the same.
+    let expected: &[&str] = match root.join("sub").read_dir() {
+        Ok(_) => &[],
+        Err(_) => &[".git", "sub"],
+    };
+    let unseen: Vec<_> = Guard::of(&root, &[]).unseen(&root).into_iter().collect();
+    set(0o700);
+    assert_eq!(unseen, expected);
+}
