@@ -210,21 +210,20 @@ fn unguarded(commands: &Commands) -> String {
     let mut guard = Guard::of(root, &closed);
     let linked = guard.linked(&closed, root);
     let unseen = guard.unseen(root);
-    let mut said = String::new();
-    if !unseen.is_empty() {
+    let unseen = (!unseen.is_empty()).then(|| {
         let places = listed(&unseen, PATHS_MAX);
-        said += &format!(
+        format!(
             " What lies in {places} cannot be looked at: files that steer programs may be changed \
              there."
-        );
-    }
-    if !linked.is_empty() {
+        )
+    });
+    let linked = (!linked.is_empty()).then(|| {
         let files = listed(&linked, PATHS_MAX);
-        said += &format!(
+        format!(
             " Files that steer programs have other names, by which they can be changed: {files}."
-        );
-    }
-    said
+        )
+    });
+    unseen.into_iter().chain(linked).collect()
 }
 
 /// Whether the path of a program is that of the shell, through symbolic links.

@@ -112,7 +112,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn work(&mut self, folder: &Path) {
         let entries = self.entries(folder);
-        let bare = is_store(entries.iter().map(|(name, _)| name.as_os_str()));
+        let bare = is_store(|wanted| entries.iter().any(|(name, _)| name == wanted));
         if bare {
             self.store(folder, GIT);
         }
@@ -134,14 +134,9 @@ impl Walk<'_> {
         }
     }
 
-    /// The parts of a store of versions that steer programs.
+    /// A store of versions, and the stores of its parts.
     fn store(&mut self, store: &Path, parts: &[&str]) {
-        for part in parts {
-            let path = store.join(part);
-            if self.there(&path) {
-                self.guard.places.insert(path);
-            }
-        }
+        self.parts(store, parts);
         for part in INNER {
             let path = store.join(part);
             if self.there(&path) && path.is_dir() {
@@ -150,14 +145,25 @@ impl Walk<'_> {
         }
     }
 
+    /// What of a store of versions steers programs.
+    fn parts(&mut self, store: &Path, parts: &[&str]) {
+        for part in parts {
+            let path = store.join(part);
+            if self.there(&path) {
+                self.guard.places.insert(path);
+            }
+        }
+    }
+
     fn inner(&mut self, folder: &Path) {
         let entries = self.entries(folder);
-        if entries.iter().any(|(name, _)| name == "HEAD") {
-            self.store(folder, GIT);
+        let is_store = entries.iter().any(|(name, _)| name == "HEAD");
+        if is_store {
+            self.parts(folder, GIT);
         }
+        let beside = PLAIN.iter().chain(GIT).filter(|_| is_store);
         for (name, is_folder) in entries {
-            let known = PLAIN.iter().chain(GIT).chain(&INNER);
-            if is_folder && !known.into_iter().any(|known| name == *known) {
+            if is_folder && !beside.clone().any(|part| name == *part) {
                 self.open.push_back((folder.join(&name), Kind::Inner));
             }
         }

@@ -88,9 +88,8 @@ impl Reached {
                 if !whole {
                     self.unseen.insert(link.to_owned());
                 }
-                let names: Vec<_> = entries.iter().map(std::fs::DirEntry::file_name).collect();
-                let names = names.iter().map(std::ffi::OsString::as_os_str);
-                (!is_store(names)).then_some(real)
+                let has = |wanted: &str| entries.iter().any(|entry| entry.file_name() == wanted);
+                (!is_store(has)).then_some(real)
             }
         }
     }

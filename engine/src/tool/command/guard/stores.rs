@@ -1,7 +1,5 @@
 //! Which parts of a store of versions steer programs, and how one is known.
 
-use std::ffi::OsStr;
-
 use crate::steering::repository_names;
 
 /// What of a git store says what git runs, or where it finds that. All else changes with every
@@ -42,8 +40,7 @@ pub(super) const INNER: [&str; 2] = ["modules", "worktrees"];
 /// What of a store holds versions alone.
 pub(super) const PLAIN: &[&str] = &["logs", "objects", "refs"];
 
-/// Whether git takes a folder that holds these names for a store, whatever its own name.
-pub(super) fn is_store<'a>(names: impl Iterator<Item = &'a OsStr> + Clone) -> bool {
-    let has = |wanted: &str| names.clone().any(|name| name == wanted);
-    repository_names().into_iter().all(has) || (has("HEAD") && has("commondir"))
+/// Whether git takes a folder for a store that has what is asked for, whatever its own name.
+pub(super) fn is_store(has: impl Fn(&str) -> bool) -> bool {
+    repository_names().into_iter().all(&has) || (has("HEAD") && has("commondir"))
 }

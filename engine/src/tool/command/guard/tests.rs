@@ -52,91 +52,56 @@ fn told(files: &[&str], first: impl Fn(&Path), command: impl Fn(&Path)) -> Strin
 
 #[test]
 fn what_of_a_store_steers_programs_or_leads_to_it_is_guarded() {
-    for (files, expected) in [
+    for (above, names, expected) in [
+        (".git", "HEAD index objects/ab/c refs/heads/main", ""),
+        (".git", "commondir gitdir", "commondir gitdir"),
         (
-            &[
-                ".git/HEAD",
-                ".git/index",
-                ".git/objects/ab/c",
-                ".git/refs/heads/main",
-            ][..],
-            &[][..],
+            ".git",
+            "config hooks/x info/attributes",
+            "config hooks info",
         ),
         (
-            &[
-                ".git/commondir",
-                ".git/config",
-                ".git/gitdir",
-                ".git/hooks/x",
-                ".git/info/attributes",
-            ],
-            &[
-                ".git/commondir",
-                ".git/config",
-                ".git/gitdir",
-                ".git/hooks",
-                ".git/info",
-            ],
+            ".git/worktrees/w",
+            "HEAD commondir gitdir",
+            "commondir gitdir",
         ),
         (
-            &[
-                ".git/worktrees/w/HEAD",
-                ".git/worktrees/w/commondir",
-                ".git/worktrees/w/gitdir",
-                ".git/worktrees/w/config.worktree",
-            ],
-            &[
-                ".git/worktrees/w/commondir",
-                ".git/worktrees/w/config.worktree",
-                ".git/worktrees/w/gitdir",
-            ],
+            ".git/worktrees/w",
+            "HEAD config.worktree",
+            "config.worktree",
+        ),
+        (".git/modules/a/b", "HEAD config hooks/x", "config hooks"),
+        (".git/modules/a/modules/b", "HEAD commondir", "commondir"),
+        (".hg", "sharedpath store/x", "sharedpath"),
+        (".jj/repo/store/git", "HEAD config", "config"),
+        (
+            "d/x",
+            "HEAD objects/o refs/r commondir config",
+            "commondir config",
         ),
         (
-            &[
-                ".git/modules/a/b/HEAD",
-                ".git/modules/a/b/config",
-                ".git/modules/a/b/hooks/x",
-                ".git/modules/a/b/modules/c/HEAD",
-                ".git/modules/a/b/modules/c/commondir",
-            ],
-            &[
-                ".git/modules/a/b/config",
-                ".git/modules/a/b/hooks",
-                ".git/modules/a/b/modules/c/commondir",
-            ],
+            "d/x",
+            "HEAD objects/o refs/r hooks/h info/attributes",
+            "hooks info",
         ),
         (
-            &[
-                "d/x/HEAD",
-                "d/x/objects/o",
-                "d/x/refs/r",
-                "d/x/config",
-                "d/x/hooks/h",
-                "d/x/commondir",
-                "d/x/info/attributes",
-            ],
-            &["d/x/commondir", "d/x/config", "d/x/hooks", "d/x/info"],
+            "w",
+            "HEAD commondir config.worktree",
+            "commondir config.worktree",
         ),
-        (&["HEAD", "objects/o", "refs/r", "config"], &["config"]),
-        (
-            &["w/HEAD", "w/commondir", "w/config.worktree"],
-            &["w/commondir", "w/config.worktree"],
-        ),
-        (&["w/HEAD", "w/objects/o", "w/config", "w/hooks/h"], &[]),
-        (
-            &[".jj/repo/store/git/config", ".hg/sharedpath"],
-            &[".hg/sharedpath", ".jj/repo/store/git/config"],
-        ),
-        (
-            &["a/.envrc", "src/main.rs", ".g\u{200c}it/config"],
-            &[".g\\u{200c}it", "a/.envrc"],
-        ),
+        ("w", "HEAD objects/o config hooks/h", ""),
+        (".", "HEAD objects/o refs/r config", "config"),
+        ("a", ".envrc main.rs HEAD/x", ".envrc"),
+        ("a", ".g\u{200c}it/config", ".g\\u{200c}it"),
     ] {
-        let mut expected = expected.to_vec();
-        expected.sort_unstable();
-        let mut found = places(files);
-        found.sort_unstable();
-        assert_eq!(found, expected, "{files:?}");
+        let beneath = |name| {
+            let path = format!("{above}/{name}");
+            path.trim_start_matches("./").to_owned()
+        };
+        let files: Vec<_> = names.split(' ').map(beneath).collect();
+        let files: Vec<_> = files.iter().map(String::as_str).collect();
+        let expected: Vec<_> = expected.split_whitespace().map(beneath).collect();
+        assert_eq!(places(&files), expected, "{above}: {names}");
     }
 }
 
