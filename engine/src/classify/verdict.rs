@@ -7,14 +7,17 @@ use serde::Deserialize;
 /// Characters of a plugin's reason that are kept.
 const REASON_CHARS_MAX: usize = 500;
 
-/// The tier that the reply of a model names, blanks of ASCII around it aside.
+/// The tier that the reply of a model names.
 pub(super) fn tier(reply: &str) -> Option<RiskTier> {
-    match reply.trim_ascii() {
-        "read-only" => Some(RiskTier::ReadOnly),
-        "low-risk" => Some(RiskTier::LowRisk),
-        "high-risk" => Some(RiskTier::HighRisk),
-        _ => None,
+    match word(line(reply))? {
+        Word::Tier(tier) => Some(tier),
+        Word::Demand(_) | Word::Pass => None,
     }
+}
+
+/// A text without the one line feed that may end it.
+fn line(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
 }
 
 /// What a plugin says.
@@ -45,7 +48,7 @@ struct Written {
 /// What a plugin wrote: one word with at most a line feed, or JSON.
 pub(super) fn spoken(output: &[u8]) -> Option<Spoken> {
     let text = std::str::from_utf8(output).ok()?;
-    if let Some(word) = word(text.strip_suffix('\n').unwrap_or(text)) {
+    if let Some(word) = word(line(text)) {
         return Some(Spoken { word, reason: None });
     }
     let written: Written = serde_json::from_str(text).ok()?;
@@ -74,4 +77,41 @@ pub(super) fn clipped(text: &str) -> String {
         kept.push_str(" (cut)");
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tier_is_one_word_with_at_most_one_line_feed_behind_it() {
+        for (reply, expected) in [
+            ("read-only", Some(RiskTier::ReadOnly)),
+            ("low-risk", Some(RiskTier::LowRisk)),
+            ("high-risk", Some(RiskTier::HighRisk)),
+            ("read-only\n", Some(RiskTier::ReadOnly)),
+            ("low-risk\n", Some(RiskTier::LowRisk)),
+            ("", None),
+            ("\n", None),
+            ("read-only\n\n", None),
+            ("read-only\r\n", None),
+            ("read-only\r", None),
+            ("low-risk ", None),
+            (" low-risk", None),
+            ("\nlow-risk", None),
+            ("low-risk\t", None),
+            ("\u{c}low-risk", None),
+            ("low-risk\u{c}\n", None),
+            ("low-risk\u{a0}", None),
+            ("low-risk\0", None),
+            ("Low-risk", None),
+            ("low-risk.", None),
+            ("`low-risk`", None),
+            ("ask", None),
+            ("deny", None),
+            ("pass", None),
+        ] {
+            assert_eq!(tier(reply), expected, "{reply:?}");
+        }
+    }
 }

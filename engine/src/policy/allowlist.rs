@@ -3,6 +3,7 @@
 //! An entry says which program may run and with which first word; what it does not say is what the
 //! rest of the words make of it. Programs that run whatever they are given need a person to insist.
 
+use crate::shell::wide::Pattern;
 use crate::shell::{explain, key};
 
 /// Why a text is no entry.
@@ -62,6 +63,8 @@ pub enum Caution {
     Elsewhere,
     /// Its settings and aliases, which its words can set, name programs to run.
     Settings,
+    /// Some of its words have it run another program.
+    Host,
 }
 
 impl Caution {
@@ -74,6 +77,7 @@ impl Caution {
             Self::OtherUser => "acts as another user",
             Self::Elsewhere => "acts on another machine or in a container",
             Self::Settings => "can be told by its own settings to run any program",
+            Self::Host => "can be told by its words to run other programs",
         }
     }
 }
@@ -86,27 +90,35 @@ enum Words {
     These(&'static [&'static str]),
 }
 
-/// Programs by what they do, beneath their base names without a version.
+/// Programs by what they do, beneath their base names without a version; a star stands for all
+/// names that begin so. What the wide reading of commands knows to run others comes on top.
 const PROGRAMS: &[(Caution, Words, &str)] = &[
     (
         Caution::Interpreter,
         Words::All,
         ". R Rscript ash awk bash bc busybox csh dash dc ed elixir emacs erl escript eval \
-         ex expect fish gawk gdb ghci groovy iex ipython irb java jshell julia kotlin \
-         ksh lldb lua luajit m4 mawk mksh mysql nu nvim octave osascript perl php \
-         powershell psql pwsh pypy python raku rbash ruby runghc scala sed sh source \
-         sqlite swift tclsh tcsh toybox vi vim wish xonsh yash zsh",
+         editor ex expect fish gawk gdb* ghci groovy iex ipython irb java jshell julia kotlin \
+         ksh lldb lua luajit m4 mawk mksh mysql nawk nu nvim octave original-awk osascript \
+         pdb pdb3 perl php powershell prove psql pwsh pypy python raku rbash ruby runghc rview rvim scala sed sh \
+         source sqlite swift tclsh tcsh toybox vi view vim* wish xonsh yash zsh",
     ),
     (
         Caution::Wrapper,
         Words::All,
-        "at batch bwrap builtin chronic chrt command crontab direnv entr env exec \
-         faketime fd fdfind find firejail flock ionice less ltrace man more nice nohup \
-         nsenter numactl parallel perf rsync run-parts screen script setarch setpriv \
-         setsid ssh-agent start-stop-daemon stdbuf strace systemctl systemd-run tar \
-         taskset time timeout tmux trap unshare valgrind watch watchexec xargs xvfb-run \
-         zip",
+        "at batch bwrap builtin capsh choom chronic chrt command crontab dbus-run-session \
+         direnv entr env exec fakeroot faketime fd fdfind find firejail flock i386 ionice \
+         ld-linux* ld.so* ldd less linux32 linux64 ltrace man more nice nohup nsenter \
+         numactl pager parallel perf prlimit rsync run-parts runcon screen script service \
+         setarch setpriv setsid ssh-agent start-stop-daemon stdbuf strace systemctl \
+         systemd-cat systemd-inhibit systemd-run tar taskset time timeout tmux trap \
+         uclampset unshare valgrind watch watchexec x86_64 xargs xvfb-run zip",
     ),
+    (
+        Caution::Host,
+        Words::All,
+        "c++ c89 c99 cc clang clang++ cpp g++ gcc sort split",
+    ),
+    (Caution::Settings, Words::All, "apt apt-get dpkg"),
     (
         Caution::Runner,
         Words::All,
@@ -125,7 +137,7 @@ const PROGRAMS: &[(Caution, Words, &str)] = &[
     (
         Caution::OtherUser,
         Words::All,
-        "chroot doas gosu pkexec runuser su sudo sudoedit",
+        "chroot doas gosu newgrp pkexec runuser sg su sudo sudoedit",
     ),
     (
         Caution::Elsewhere,
@@ -156,24 +168,37 @@ pub fn caution(key: &str) -> Option<Caution> {
     let mut words = key.split(' ');
     let program = base_name(words.next().unwrap_or_default());
     let next = words.next();
-    let is_named = |name: &str| name == program || name == unversioned(program);
-    let (caution, ..) = PROGRAMS.iter().find(|(_, which, programs)| {
+    let listed = PROGRAMS.iter().find(|(_, which, programs)| {
         let meant = match (which, next) {
             (Words::All, _) | (Words::These(_), None) => true,
             (Words::These(these), Some(next)) => these.contains(&next),
         };
-        meant && programs.split(' ').any(is_named)
-    })?;
-    Some(*caution)
+        meant && programs.split(' ').any(|name| is_named(program, name))
+    });
+    match listed {
+        Some((caution, ..)) => Some(*caution),
+        None => runs_others(program).then_some(Caution::Host),
+    }
+}
+
+/// Whether the wide reading of commands knows it as one that runs others.
+fn runs_others(program: &str) -> bool {
+    Pattern::parse(program).is_ok_and(|pattern| pattern.runs_others())
 }
 
 fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// `python3.12`, `lua5.4` and `clang-17` without what tells their versions apart.
-fn unversioned(program: &str) -> &str {
-    program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
+/// Whether a program goes by a name, also with what tells versions and builds apart: `python3.12`,
+/// `clang-17`, `perl5.36-x86_64-linux-gnu`, `vim.basic`.
+fn is_named(program: &str, name: &str) -> bool {
+    if let Some(begin) = name.strip_suffix('*') {
+        return program.starts_with(begin);
+    }
+    program.strip_prefix(name).is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
+    })
 }
 
 #[cfg(test)]
@@ -283,6 +308,96 @@ mod tests {
             "gitk x",
             "findmnt x",
             "environment x",
+        ] {
+            assert_eq!(caution(key), None, "{key}");
+        }
+    }
+
+    #[test]
+    fn no_name_of_a_program_that_runs_others_goes_without_a_word() {
+        for key in [
+            "linux64 x",
+            "linux32 x",
+            "x86_64 x",
+            "i386 x",
+            "prlimit x",
+            "ld-linux.so.2 x",
+            "/lib64/ld-linux-x86-64.so.2 x",
+            "/lib/ld.so x",
+            "ld.so.1 x",
+            "vim x",
+            "vim.basic x",
+            "vim.tiny x",
+            "vimdiff a",
+            "view x",
+            "rvim x",
+            "rview x",
+            "editor x",
+            "pager x",
+            "awk x",
+            "nawk x",
+            "gawk x",
+            "gawk-5.2 x",
+            "mawk x",
+            "original-awk x",
+            "split x",
+            "sort x",
+            "sort",
+            "sg x",
+            "newgrp x",
+            "fakeroot x",
+            "fakeroot-sysv x",
+            "capsh x",
+            "dbus-run-session x",
+            "choom x",
+            "uclampset x",
+            "runcon x",
+            "systemd-inhibit x",
+            "systemd-cat x",
+            "systemd-run x",
+            "pdb x",
+            "pdb3 x",
+            "pdb3.11 x",
+            "prove x",
+            "gdb x",
+            "gdb-multiarch x",
+            "gdbtui x",
+            "ldd x",
+            "gcc x.c",
+            "gcc-12 x.c",
+            "x86_64-linux-gnu-gcc x.c",
+            "cc x.c",
+            "c99 x.c",
+            "g++ x.cc",
+            "g++-12 x.cc",
+            "clang x.c",
+            "clang-17 x.c",
+            "clang++ x.cc",
+            "apt-get update",
+            "apt list",
+            "dpkg x",
+            "service x",
+            "perl5.36-x86_64-linux-gnu x",
+            "python3-dbg x",
+            "python3.12-config x",
+            // What the wide reading knows alone.
+            "hyperfine x",
+            "proot x",
+            "rlwrap x",
+            "racket x",
+            "socat x",
+            "ccache x",
+            "sshpass x",
+        ] {
+            assert!(caution(key).is_some(), "{key}");
+        }
+        for key in [
+            "sorted x",
+            "cctl x",
+            "viewer x",
+            "splitter x",
+            "rg x",
+            "wc x",
         ] {
             assert_eq!(caution(key), None, "{key}");
         }

@@ -10,7 +10,7 @@ use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule};
 use placet_ledger::risk::DeclaredRisk;
 
 use super::gate;
-use super::rules::SHIPPED;
+use super::rules::{SHIPPED, shipped};
 use crate::shell::wide::tests::RULES;
 use crate::shell::wide::tests::respelled::respellings;
 
@@ -97,4 +97,107 @@ fn no_respelling_of_what_shipped_rules_keep_out_is_allowed_by_a_rule() {
         );
         assert!(!by_rule, "{rule}: {command}: {said:?}");
     }
+}
+
+#[test]
+fn no_entry_of_a_key_covers_words_that_name_another_program() {
+    for (key, command) in [
+        ("git push", "git push --receive-pack=x o"),
+        ("git push", "git push --receive-pack x o"),
+        ("git push", "git push --receive-pac=x o"),
+        ("git push", "git push --rece x o"),
+        ("git push", "git push o --rec=x"),
+        ("git push", "git push --exec=x o"),
+        ("git push", "git push --exe x o"),
+        ("git push", "git push --e=x o"),
+        ("git fetch", "git fetch --upload-pack=x o"),
+        ("git fetch", "git fetch --upload-pack x o"),
+        ("git fetch", "git fetch --upl=x o"),
+        ("git pull", "git pull --upload-pack=x o"),
+        ("git pull", "git pull --upl x o"),
+        ("git clone", "git clone --upload-pack=x o"),
+        ("git clone", "git clone --upl=x o"),
+        ("git clone", "git clone -u x o"),
+        ("git clone", "git clone -ux o"),
+        ("git clone", "git clone -qu x o"),
+        ("git clone", "git clone -c a.b=c o"),
+        ("git clone", "git clone -ca.b=c o"),
+        ("git clone", "git clone --config a.b=c o"),
+        ("git clone", "git clone --conf=a.b=c o"),
+        ("git clone", "git clone --template=x o"),
+        ("git clone", "git clone --tem x o"),
+        ("git ls-remote", "git ls-remote --upload-pack=x o"),
+        ("git ls-remote", "git ls-remote --upl=x o"),
+        ("git ls-remote", "git ls-remote --exec=x o"),
+        ("git ls-remote", "git ls-remote --exe x o"),
+        ("git archive", "git archive --remote=o --exec=x HEAD"),
+        ("git archive", "git archive --remote=o --e=x HEAD"),
+        ("git send-email", "git send-email --smtp-server=/x a"),
+        ("git send-email", "git send-email --sendmail-cmd=x a"),
+        ("git send-email", "git send-email --to-cmd x a"),
+        ("git send-email", "git send-email --cc-cmd x a"),
+        ("git send-email", "git send-email --header-cmd=x a"),
+        ("sort", "sort --compress-program=x a"),
+        ("sort", "sort --compress-prog x a"),
+        ("sort", "sort --compress=x a"),
+        ("split", "split --filter=x a"),
+        ("split", "split --filt x a"),
+        ("tar", "tar -I x -cf a b"),
+        ("tar", "tar -cIx -f a b"),
+        ("tar", "tar --use-compress-program=x -cf a b"),
+        ("tar", "tar --use=x -cf a b"),
+        ("tar", "tar --to-command=x -xf a"),
+        ("tar", "tar --to-c x -xf a"),
+        (
+            "tar",
+            "tar --checkpoint=1 --checkpoint-action=exec=x -cf a b",
+        ),
+        ("tar", "tar --checkpoint-act=exec=x -cf a b"),
+        ("tar", "tar -F x -cf a b"),
+        ("tar", "tar --info-script=x -cf a b"),
+        ("tar", "tar --new-volume-scr=x -cf a b"),
+        ("tar", "tar --rsh-command=x -cf a b"),
+        ("tar", "tar --rmt-comm=x -cf a b"),
+        ("rsync", "rsync -e x a b"),
+        ("rsync", "rsync -ave x a b"),
+        ("rsync", "rsync --rsh=x a b"),
+        ("rsync", "rsync --rsh x a b"),
+        ("rsync", "rsync --rsync-path=x a b"),
+    ] {
+        assert!(is_allowed(key, key), "{key}");
+        assert!(!is_allowed(key, command), "{command}");
+    }
+    for (key, command) in [
+        ("git push", "git push -u origin main"),
+        ("git push", "git push --recurse-submodules=check o"),
+        ("git fetch", "git fetch --prune --tags o"),
+        ("git pull", "git pull --rebase o"),
+        ("git clone", "git clone --depth 1 --branch main o"),
+        ("git ls-remote", "git ls-remote --exit-code --heads o"),
+        ("git archive", "git archive --format=tar HEAD"),
+        ("sort", "sort -u --check a"),
+        ("split", "split -l 5 a"),
+        ("rsync", "rsync -av --exclude x --recursive a b"),
+        ("curl", "curl -fsS -o x https://a"),
+    ] {
+        assert!(is_allowed(key, command), "{command}");
+    }
+}
+
+/// Whether a rule that allows a key, and an entry for it, let a command run unasked.
+fn is_allowed(key: &str, command: &str) -> bool {
+    let mut rules: Vec<serde_json::Value> = serde_json::from_str(SHIPPED).unwrap();
+    rules.push(serde_json::json!({"command": key, "effect": "allow"}));
+    let rules = serde_json::to_string(&rules).unwrap();
+    let said = verdict(command, ApprovalPolicy::False, &rules, None);
+    let by_rule = matches!(
+        &said,
+        Verdict::Approve {
+            by: By::Rule { .. },
+            ..
+        }
+    );
+    let by_entry = shipped().destructive(command).is_none();
+    assert_eq!(by_rule, by_entry, "{command}: {said:?}");
+    by_rule
 }

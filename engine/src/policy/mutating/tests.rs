@@ -110,3 +110,59 @@ fn what_may_only_read_is_left_to_a_model() {
         assert_eq!(found, expected, "{command}");
     }
 }
+
+#[test]
+fn a_first_word_that_may_be_any_program_counts() {
+    for (command, found) in [
+        ("/bin/r? a", "/bin/r?"),
+        ("/bin/r* a", "/bin/r*"),
+        ("/bin/r[m] a", "/bin/r[m]"),
+        ("./* a", "./*"),
+        ("r{m,} a", "r{m,}"),
+        ("{r,}m a", "{r,}m"),
+        ("${X} a", "${X}"),
+        (r"$'\162\155' a", "$'_______"),
+        (r#"$"rm" a"#, "$\"___"),
+        ("A=1 /bin/r? a", "/bin/r?"),
+        ("A= B+=2 /bin/r? a", "/bin/r?"),
+        (">x /bin/r? a", "/bin/r?"),
+        ("2> x /bin/r? a", "/bin/r?"),
+        ("ls; /bin/r? a", "/bin/r?"),
+        ("ls && /bin/r? a", "/bin/r?"),
+        ("ls\n/bin/r? a", "/bin/r?"),
+        ("ls | /bin/te?", "/bin/te?"),
+        ("(/bin/r? a)", "/bin/r?"),
+        ("{ /bin/r? a; }", "/bin/r?"),
+        ("! /bin/r? a", "/bin/r?"),
+        ("if true; then /bin/r? a; fi", "/bin/r?"),
+        ("echo $(/bin/r? a)", "/bin/r?"),
+        ("echo \"$(/bin/r? a)\"", "/bin/r?"),
+        ("echo `/bin/r? a`", "/bin/r?"),
+        ("bash -c '/bin/r? a'", "/bin/r?"),
+        ("/bin/sh -c \"r{m,} a\"", "r{m,}"),
+        ("eval '/bin/r? a'", "/bin/r?"),
+    ] {
+        let expected = format!("{found} may be any program");
+        assert_eq!(mutating(command), Some(expected), "{command}");
+    }
+    for command in [
+        "ls *.c",
+        "ls a{b,c}",
+        "cat a? | head",
+        "grep 'a|b*' c",
+        "grep \"a;b?\" c",
+        r"grep a\;b\* c",
+        "[ -f a ]",
+        "[[ -f a ]] && ls *",
+        "'my*prog' a",
+        r"my\*prog a",
+        "A=* ls",
+        "echo $'a\\tb'",
+        "find . -name '*.o'",
+        "for f in *.c; do wc $f; done",
+        "awk '/a*/ { print $1 }' b",
+        "$X a",
+    ] {
+        assert_eq!(mutating(command), None, "{command}");
+    }
+}

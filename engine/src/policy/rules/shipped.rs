@@ -1,8 +1,8 @@
 //! The rules that every ledger begins with: what no entry and no allow ever covers.
 //!
-//! They hold commands that destroy what no undo brings back, or publish what cannot be taken back,
-//! under programs that people list for their harmless commands. They ask, unless the run's policy
-//! clears their tier.
+//! They hold commands that destroy what no undo brings back, publish what cannot be taken back, or
+//! name another program to run, under programs that people list for their harmless commands. They
+//! ask, unless the run's policy clears their tier.
 
 use std::sync::LazyLock;
 

@@ -15,6 +15,9 @@ mod paths;
 mod special;
 mod table;
 
+#[cfg(test)]
+mod tests;
+
 use super::{COMMAND_CHARS_MAX, Plain};
 use table::{Operands, Rule};
 

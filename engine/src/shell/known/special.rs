@@ -227,6 +227,11 @@ pub(super) fn jq(arguments: &[&str]) -> Verdict<Claims> {
     let mut words = arguments.iter().copied();
     while let Some(word) = words.next() {
         match word {
+            // Behind it everything is the filter or a file.
+            "--" => {
+                kept.push(word);
+                kept.extend(words.by_ref());
+            }
             "--arg" | "--argjson" => drop((words.next(), words.next())),
             "--slurpfile" | "--rawfile" => {
                 let file = words.nth(1).unwrap_or_default();

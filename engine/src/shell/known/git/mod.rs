@@ -63,11 +63,24 @@ fn two_words<'a>(
 }
 
 /// Formats with `%G?` and the like, and `%(signature)`, run the program that checks signatures, and
-/// `%(describe)` starts git again.
+/// `%(describe)` starts git again. A sign or a blank may stand behind the `%`, a star before the
+/// name.
 fn starts_a_program(word: &str) -> bool {
-    ["%G", "%(signature", "%(describe"]
+    word.split('%').skip(1).any(|format| {
+        let format = format.trim_start_matches(['+', '-', ' ']);
+        let named = format.strip_prefix('(').map(|rest| {
+            let end = rest.find(')').unwrap_or(rest.len());
+            rest.get(..end).unwrap_or_default()
+        });
+        format.starts_with('G') || named.is_some_and(names_a_program)
+    })
+}
+
+/// Whether what is printed or sorted by comes of a program.
+fn names_a_program(field: &str) -> bool {
+    ["signature", "describe"]
         .iter()
-        .any(|format| word.contains(format))
+        .any(|name| field.contains(name))
 }
 
 /// The files that its flags name. Its operands are names of revisions, and of paths that git does
@@ -75,8 +88,17 @@ fn starts_a_program(word: &str) -> bool {
 fn judge_verb(name: &str, verb: &Verb, words: &[&str]) -> Verdict<Vec<String>> {
     let program = format!("git {name}");
     let parsed = flags::parse(&program, verb.flags, words)?;
+    let sorts = parsed.has(&["--sort"]);
+    let runs = |value: &&&str| sorts && names_a_program(value);
+    if let Some(value) = parsed.values.iter().find(runs) {
+        return Err(format!("`{value}` has git start another program"));
+    }
     judge_operands(&program, verb, &parsed)?;
     all_inside(&program, &parsed.paths)?;
+    parsed
+        .values
+        .iter()
+        .try_for_each(|value| path_inside(value))?;
     Ok(parsed.paths.iter().map(|path| (*path).to_owned()).collect())
 }
 
@@ -139,6 +161,20 @@ fn all_inside(program: &str, operands: &[&str]) -> Verdict<()> {
         if word.is_empty() {
             return Ok(());
         }
+        path_inside(word)?;
         paths::check(word, Use::Contents)
     })
+}
+
+/// What stands behind a colon is a path, as in `REV:PATH`, `:(top)PATH` and `-L 1,5:PATH`: it goes
+/// up nowhere.
+fn path_inside(word: &str) -> Verdict<()> {
+    let Some((_, path)) = word.split_once(':') else {
+        return Ok(());
+    };
+    let mut parts = path.split(|c| "/:()!^".contains(c));
+    if parts.any(|part| part == "..") {
+        return Err(format!("`{word}` may leave the workspace"));
+    }
+    Ok(())
 }
