@@ -61,7 +61,7 @@ pub(super) fn draft(commands: &Commands, arguments: &Value) -> Result<Draft, Too
     Ok(Draft {
         execute_arguments: effective.clone(),
         arguments: effective,
-        message: message(&program, &operands) + &unguarded(commands),
+        message: message(command, &program, &operands) + &unguarded(commands),
         preview,
         precondition: Precondition::Operands {
             files: operands.files,
@@ -165,18 +165,20 @@ fn failed(error: &dyn std::error::Error) -> ToolError {
     ToolError::failed(text)
 }
 
-fn message(program: &Program, operands: &Operands) -> String {
+/// One sentence that begins with the command itself, so that a list of calls tells them apart.
+fn message(command: &str, program: &Program, operands: &Operands) -> String {
+    let command = shown(command);
     let path = shown(&program.path);
     let names_none = program
         .argv
         .first()
         .is_some_and(|at| is_same(at, &program.path));
     let mut said = vec![if !program.shell {
-        format!("Run {path}.")
+        format!("Run {command} ({path}).")
     } else if names_none {
-        format!("Let {path} run the command.")
+        format!("Run {command} (through {path}).")
     } else {
-        format!("Let {SHELL} run {path}.")
+        format!("Run {command} ({path}, through {SHELL}).")
     }];
     let shown_all = |names: &[String]| {
         let names: Vec<_> = names.iter().map(|name| shown(name)).collect();

@@ -378,7 +378,8 @@ fn a_proposal_holds_all_that_would_run() {
         draft.preview.as_deref(),
         Some("\"cat\"\n\"a\"\n\"b\\n\\\"c\"\n")
     );
-    assert_eq!(draft.message, format!("Run {}.", real("/bin/cat")));
+    let told = "cat a 'b\\n\"c'";
+    assert_eq!(draft.message, format!("Run {told} ({}).", real("/bin/cat")));
     let process = draft.process.unwrap();
     assert_eq!(process.program.argv, ["cat", "a", "b\n\"c"]);
     assert_eq!(process.network, [80, 443].into());
@@ -405,13 +406,13 @@ fn what_is_not_plain_goes_through_the_shell_and_counts_by_its_text() {
     assert_eq!(draft.preview, None);
     assert_eq!(
         draft.message,
-        format!("Let {} run the command.", real("/bin/sh"))
+        format!("Run -x; cat a (through {}).", real("/bin/sh"))
     );
     assert_eq!(draft.precondition.path(), "-x; cat a");
     let draft = bench.draft("cat *").unwrap();
     assert_eq!(
         draft.message,
-        format!("Let /bin/sh run {}.", real("/bin/cat"))
+        format!("Run cat * ({}, through /bin/sh).", real("/bin/cat"))
     );
 }
 
@@ -437,8 +438,8 @@ fn a_proposal_tells_what_cannot_be_guarded() {
     symlink(".npmrc", bench.at("ws/.npmrc")).unwrap();
     let said = bench.draft("cat a").unwrap().message;
     let expected = format!(
-        "Run {}. What lies in .npmrc cannot be looked at: files that steer programs may be changed \
-         there. Files that steer programs have other names, by which they can be changed: .envrc.",
+        "Run cat a ({}). What lies in .npmrc cannot be looked at: files that steer programs may be \
+         changed there. Files that steer programs have other names, by which they can be changed: .envrc.",
         real("/bin/cat")
     );
     assert_eq!(said, expected);
