@@ -1,7 +1,7 @@
 //! Programs that run others: which words of a command may be programs in turn, and which cannot be
 //! read.
 
-use super::programs::{Kind, kind, starts_a_shell, with};
+use super::programs::{Kind, is_outright, kind, starts_a_shell, with};
 use super::scan::{Segment, Word, is_assignment};
 use super::{is_flag, script};
 
@@ -17,7 +17,7 @@ pub(super) struct Found {
 }
 
 /// Words behind which a command begins.
-const OPENERS: &[&str] = &[
+pub(super) const OPENERS: &[&str] = &[
     "if", "then", "else", "elif", "do", "while", "until", "!", "time", "{", "}", "fi", "done",
     "esac", "in", "()",
 ];
@@ -68,9 +68,18 @@ fn handed_on(segment: &Segment) -> bool {
     // Flags first: they are few, and names take longer.
     let coded = |(word, next): (&Word, &Word)| {
         let codes = |kind| !script::takes_no_code(kind, &next.text);
-        is_flag(&next.text) && interprets(word).is_some_and(codes)
+        is_flag(&next.text)
+            && interprets(word).is_some_and(codes)
+            && (is_outright(&word.text) || hands_code(&next.text))
     };
     reads || pairs.into_iter().any(coded)
+}
+
+/// Whether a word is a flag that announces code to most interpreters.
+fn hands_code(flag: &str) -> bool {
+    let starts = ["-c", "-e", "-E", "-r", "--ev", "--co", "--ex", "+"];
+    let cluster = is_flag(flag) && flag.len() <= 5 && flag.ends_with(['c', 'e', 'E', 'r']);
+    cluster || starts.iter().any(|start| flag.starts_with(start))
 }
 
 /// Looks at a program and its words.
@@ -98,6 +107,11 @@ fn host(words: &[Word], fed: bool, found: &mut Found) {
             continue;
         };
         let behind = rest.get(1..).unwrap_or_default();
+        // A package such as `python3-pip` is no program.
+        let outright = rest.first().is_some_and(|word| is_outright(&word.text));
+        if !outright && !fed && !behind.first().is_some_and(|next| hands_code(&next.text)) {
+            continue;
+        }
         found.loose |= inner == Kind::Arguments;
         found.unreadable |= number >= HOSTS_MAX || unreadable(inner, behind, fed);
         // What is read from elsewhere would be its program.

@@ -6,9 +6,12 @@
 //! A name is whole: `./farm` and `--format` hold no `rm`. Case does not count, since there are file
 //! systems where it does not; letters of another script are another program.
 //!
-//! What a script, a makefile or an alias kept in a file does is beyond it.
+//! What a script, a makefile or an alias kept in a file does is beyond it; a file that the text
+//! itself writes and runs makes it unreadable.
 
 mod hosts;
+mod made;
+mod marks;
 mod programs;
 mod scan;
 mod script;
@@ -72,7 +75,7 @@ impl Command {
         for segment in &scanned.segments {
             hosts::look(segment, &mut found);
         }
-        found.unreadable |= scanned.unreadable;
+        found.unreadable |= scanned.unreadable || made::runs_its_own(&scanned.segments);
         Self {
             texts: texts(command),
             plain: scanned.plain && matches!(shell::read(command), Reading::Plain(_)),

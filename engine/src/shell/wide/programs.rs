@@ -2,6 +2,7 @@
 
 use crate::steering::without_case;
 
+use super::marks;
 use super::scan::Word;
 
 /// How a program treats what it is given.
@@ -32,7 +33,7 @@ const CODE: &str = "\
 
 /// Shells.
 const SHELLS: &str = "\
-    sh bash rbash dash zsh ksh mksh pdksh ash yash fish csh tcsh rc es";
+    sh bash rbash dash zsh ksh mksh pdksh lksh posh sash ash yash fish csh tcsh rc es";
 
 /// Pythons.
 const PYTHONS: &str = "\
@@ -46,9 +47,10 @@ const OTHERS: &str = "\
 
 /// Programs that give words to a shell, or have commands of their own that run programs.
 const TEXTS: &str = "\
-    ssh su runuser script flock watch tmux screen nix-shell sqlite psql mysql mariadb gdb lldb \
-    vim vi nvim ex ed emacs m dc entr hyperfine concurrently nodemon watchexec sg xterm mosh \
-    socat ncat nc sftp ftp lftp docker-ssh sem newgrp telnet busctl";
+    ssh su runuser script flock watch tmux screen nix-shell sqlite psql mysql mariadb gdb gdbtui lldb \
+    vim vi nvim view rview rvim gvim vimdiff ex ed emacs emacsclient m dc entr hyperfine concurrently nodemon watchexec sg xterm mosh \
+    socat ncat nc sftp ftp lftp docker-ssh sem newgrp telnet busctl \
+    rsh gnuplot octave";
 
 /// Programs that run the one that their words name.
 const WRAPPERS: &str = "\
@@ -70,100 +72,21 @@ const STARTERS: &str = "\
 const STARTING: &str = "\
     -s -i --shell --login";
 
+/// Names that begin as a host's does and are none.
+const NAMESAKES: &str = "\
+    node_modules node-gyp ssh-keygen ssh-add ssh-keyscan python3-config python-config";
+
+/// Endings by which a name is that of a file.
+const EXTENSIONS: &str = "\
+    sh py js mjs cjs ts tsx jsx rb pl php lua txt md json toml yml yaml html css log c h cpp rs \
+    go java sql csv xml conf cfg ini lock example local zip gz tgz bz2 xz deb rpm";
+
 /// Programs that run code of the workspace, or others with few words more.
-const RUNNERS: &str = "\
+pub(super) const RUNNERS: &str = "\
     find fd make gmake npm yarn pnpm bundle uv poetry pipenv conda direnv mise asdf nix docker \
     podman nerdctl";
 
-/// Programs that run others with certain words alone.
-const WITH: &[(&str, Kind, &[&str])] = &[
-    (
-        "env",
-        Kind::Text,
-        &["-S", "-vS", "-iS", "-uS", "--split-string"],
-    ),
-    ("find", Kind::Wrapper, &["-exec", "-ok"]),
-    ("fd", Kind::Wrapper, &["-x", "-X", "--exec"]),
-    ("docker", Kind::Wrapper, &["run", "exec", "create"]),
-    ("podman", Kind::Wrapper, &["run", "exec", "create"]),
-    ("nerdctl", Kind::Wrapper, &["run", "exec", "create"]),
-    ("kubectl", Kind::Wrapper, &["exec", "run", "debug"]),
-    ("oc", Kind::Wrapper, &["exec", "run", "debug", "rsh"]),
-    ("npm", Kind::Text, &["exec", "x", "explore"]),
-    ("pnpm", Kind::Text, &["exec", "dlx"]),
-    ("yarn", Kind::Text, &["exec", "dlx"]),
-    ("npx", Kind::Text, &["-c", "--call"]),
-    ("bundle", Kind::Wrapper, &["exec"]),
-    ("uv", Kind::Wrapper, &["run", "tool"]),
-    ("poetry", Kind::Wrapper, &["run"]),
-    ("pipenv", Kind::Wrapper, &["run"]),
-    ("conda", Kind::Wrapper, &["run"]),
-    ("direnv", Kind::Wrapper, &["exec"]),
-    ("mise", Kind::Wrapper, &["exec", "x"]),
-    ("asdf", Kind::Wrapper, &["exec"]),
-    (
-        "nix",
-        Kind::Text,
-        &["-c", "--command", "run", "shell", "develop"],
-    ),
-    (
-        "tar",
-        Kind::Text,
-        &[
-            "-I",
-            "-F",
-            "--to-command",
-            "--use-compress",
-            "--checkpoint",
-            "--rsh",
-        ],
-    ),
-    ("rsync", Kind::Text, &["-e", "--rsh", "--rsync-path"]),
-    ("scp", Kind::Text, &["-S", "-o", "-D"]),
-    ("zip", Kind::Text, &["-TT", "--unzip-command"]),
-    ("sort", Kind::Text, &["--compress-program"]),
-    ("rg", Kind::Text, &["--pre", "--hostname-bin"]),
-    ("man", Kind::Text, &["-P", "--pager", "-H", "--html"]),
-    (
-        "make",
-        Kind::Text,
-        &["--eval", "-E", "-", "SHELL=", "/dev/"],
-    ),
-    (
-        "gmake",
-        Kind::Text,
-        &["--eval", "-E", "-", "SHELL=", "/dev/"],
-    ),
-    ("go", Kind::Text, &["-exec", "-toolexec"]),
-    ("less", Kind::Text, &["+"]),
-    ("split", Kind::Text, &["--filter"]),
-    ("curl", Kind::Text, &["--proxy-command"]),
-    (
-        "git",
-        Kind::Text,
-        &[
-            "-c",
-            "--config-env",
-            "--exec",
-            "-x",
-            "bisect",
-            "filter-branch",
-            "foreach",
-            "--upload-pack",
-            "--receive-pack",
-            "difftool",
-            "mergetool",
-            "-O",
-            "--open-files",
-            "for-each-repo",
-            "ext::",
-            "alias.",
-            "!",
-        ],
-    ),
-];
-
-fn among(list: &str, name: &str) -> bool {
+pub(super) fn among(list: &str, name: &str) -> bool {
     list.split(' ').any(|known| known == name)
 }
 
@@ -175,8 +98,7 @@ pub(super) fn is_host(program: &str) -> bool {
 
 /// Whether some words make a host of a program.
 pub(super) fn with(text: &str) -> bool {
-    let name = name_of(text);
-    WITH.iter().any(|(known, _, _)| *known == name)
+    marks::knows(&name_of(text))
 }
 
 /// Whether some word starts a shell, which reads what it is fed.
@@ -187,7 +109,7 @@ pub(super) fn starts_a_shell(words: &[Word]) -> bool {
 }
 
 /// The name of a program, without its path, its version and its case.
-fn name_of(text: &str) -> String {
+pub(super) fn name_of(text: &str) -> String {
     let path = text.trim_end_matches('/');
     let name = without_case(path.rsplit('/').next().unwrap_or_default());
     let name = name.strip_suffix(".exe").unwrap_or(&name);
@@ -206,20 +128,36 @@ pub(super) fn kind(text: &str, words: &[Word]) -> Option<Kind> {
     }
     let name = name_of(text);
     let name = name.as_str();
-    let with = WITH.iter().find(|(known, _, marks)| {
-        let behind = words.get(1..).unwrap_or_default();
-        let marked = |word: &Word| marks.iter().any(|mark| marks_word(mark, &word.text));
-        *known == name && behind.iter().any(marked)
-    });
-    if let Some((_, kind, _)) = with {
-        return Some(*kind);
-    }
+    let behind = words.get(1..).unwrap_or_default();
+    marks::kind(name, behind)
+        .or_else(|| named(name))
+        .or_else(|| beginning(name).and_then(named))
+}
+
+/// Whether a word is itself the name of a host, and does not merely begin with it.
+pub(super) fn is_outright(text: &str) -> bool {
+    let name = name_of(text);
+    named(&name).is_some() || marks::knows(&name)
+}
+
+/// The letters that a name begins with, where more hangs on them as in `vim.basic`.
+fn beginning(name: &str) -> Option<&str> {
+    let parts = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '_');
+    let (letters, _) = name.split_once(parts)?;
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let file = extension.is_some_and(|extension| among(EXTENSIONS, extension));
+    let telling = letters.len() > 2 || matches!(letters, "sh" | "nc" | "vi");
+    (telling && !file && !among(NAMESAKES, name)).then_some(letters)
+}
+
+/// How a program of this very name treats its words.
+fn named(name: &str) -> Option<Kind> {
     // The dynamic loader runs the file that it is given.
     let loads = name.starts_with("ld-") || name.starts_with("ld.so") || name == "ld-linux";
     Some(match name {
         "source" => Kind::Source,
         "xargs" => Kind::Arguments,
-        "awk" | "gawk" | "mawk" | "nawk" => Kind::Awk,
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => Kind::Awk,
         "sed" | "gsed" => Kind::Sed,
         _ if among(CODE, name) => Kind::Code,
         _ if among(SHELLS, name) => Kind::Shell,
@@ -229,12 +167,4 @@ pub(super) fn kind(text: &str, words: &[Word]) -> Option<Kind> {
         _ if among(WRAPPERS, name) || loads => Kind::Wrapper,
         _ => return None,
     })
-}
-
-/// Whether a word is one that makes a host of its program; long and odd ones may have more behind.
-fn marks_word(mark: &str, word: &str) -> bool {
-    let open = mark.starts_with("--")
-        || !mark.starts_with('-') && !mark.chars().all(char::is_alphanumeric);
-    let attached = mark.len() == 2 && mark != "--" && !mark.starts_with("-x");
-    word == mark || ((open || attached || mark.len() > 3) && mark != "-" && word.starts_with(mark))
 }

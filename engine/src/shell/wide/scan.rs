@@ -31,6 +31,8 @@ pub(super) struct Word {
     pub(super) expands: bool,
     /// Whether it names the file of a redirection.
     pub(super) target: bool,
+    /// Whether that file is written.
+    pub(super) written: bool,
 }
 
 /// A word that is being read.
@@ -157,6 +159,7 @@ impl Scan<'_> {
         word.expands &= !matches!(word.text.as_str(), "[" | "[[");
         if let Some(operator) = self.operator.take() {
             word.target = true;
+            word.written = operator.contains('>') && !copies(&operator, &word);
             self.behind(&operator, &word, draft.quoted);
         } else if !self.seen.contains(&Sign::Compound)
             && is_assignment(&word)
@@ -178,9 +181,8 @@ impl Scan<'_> {
                 tabs: operator == "<<-",
             });
         }
-        let copies = operator.ends_with('&') && word.text.chars().all(|c| c.is_ascii_digit());
         let nowhere = operator.starts_with('>') && word.text == "/dev/null";
-        self.note_if(!copies && !nowhere, Sign::Compound);
+        self.note_if(!copies(operator, word) && !nowhere, Sign::Compound);
     }
 
     fn end_segment(&mut self, piped: bool) {
@@ -414,6 +416,11 @@ impl Scan<'_> {
             }
         }
     }
+}
+
+/// Whether a redirection is to another open file, as in `2>&1`.
+fn copies(operator: &str, word: &Word) -> bool {
+    operator.ends_with('&') && word.text.chars().all(|c| c.is_ascii_digit())
 }
 
 /// Whether a word before the program sets a variable.

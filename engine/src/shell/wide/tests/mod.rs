@@ -1,6 +1,7 @@
 //! Respellings of denied commands, harmless commands, and properties over both.
 
 mod harmless;
+mod marked;
 pub(crate) mod respelled;
 
 use proptest::prelude::*;
@@ -143,6 +144,9 @@ fn long_texts_are_read_in_one_pass() {
         "kubectl ",
         "kubectl $x ",
         "-rf ",
+        ">a;./a ",
+        "cp a ",
+        "git -aaaa ",
     ] {
         read(unit, 20_000);
     }
