@@ -314,6 +314,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one table")]
     fn no_name_of_a_program_that_runs_others_goes_without_a_word() {
         for key in [
             "linux64 x",
