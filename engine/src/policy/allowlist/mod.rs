@@ -99,8 +99,9 @@ const PROGRAMS: &[(Caution, Words, &str)] = &[
         ". R Rscript ash awk bash bc busybox csh dash dc ed elixir emacs erl escript eval \
          editor ex expect fish gawk gdb* ghci groovy iex ipython irb java jshell julia kotlin \
          ksh lldb lua luajit m4 mawk mksh mysql nawk nu nvim octave original-awk osascript \
-         pdb pdb3 perl php powershell prove psql pwsh pypy python raku rbash ruby runghc rview rvim scala sed sh \
-         source sqlite swift tclsh tcsh toybox vi view vim* wish xonsh yash zsh",
+         pdb pdb3 perl php powershell prove psql pwsh pypy python raku rbash ruby \
+         runghc rview rvim scala sed sh source sqlite swift tclsh tcsh toybox vi view vim* \
+         wish xonsh yash zsh",
     ),
     (
         Caution::Wrapper,
