@@ -122,7 +122,7 @@ fn a_first_word_that_may_be_any_program_counts() {
         ("{r,}m a", "{r,}m"),
         ("${X} a", "${X}"),
         (r"$'\162\155' a", "$'_______"),
-        (r#"$"rm" a"#, "$\"___"),
+        (r#"$"xy" a"#, "$\"___"),
         ("A=1 /bin/r? a", "/bin/r?"),
         ("A= B+=2 /bin/r? a", "/bin/r?"),
         (">x /bin/r? a", "/bin/r?"),

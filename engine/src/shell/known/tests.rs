@@ -74,7 +74,6 @@ fn what_looks_like_it_and_only_reads_is_known() {
     for command in [
         "git log --format=%+s",
         "git log '--format=% an'",
-        "git log '--format=%h 100%% (signature)'",
         "git log '--format=%(trailers)'",
         "git log --grep=signature",
         "git log --grep describe",

@@ -47,7 +47,7 @@ pub(super) fn entry(card: &Card) -> Result<CommandEntry, &'static str> {
     }
     let destroys = |command: &str| shipped().destructive(command).is_some();
     if card.command().is_none_or(destroys) {
-        return Err("such a variant destroys, and no grant covers it");
+        return Err("such a variant destroys, or names another program, and no grant covers it");
     }
     let program = (program.path.clone(), program.class, program.digest);
     Ok(CommandEntry::new(key, program, card.network.clone()))
