@@ -47,10 +47,10 @@ const OTHERS: &str = "\
 
 /// Programs that give words to a shell, or have commands of their own that run programs.
 const TEXTS: &str = "\
-    ssh su runuser script flock watch tmux screen nix-shell sqlite psql mysql mariadb gdb gdbtui lldb \
-    vim vi nvim view rview rvim gvim vimdiff ex ed emacs emacsclient m dc entr hyperfine concurrently nodemon watchexec sg xterm mosh \
-    socat ncat nc sftp ftp lftp docker-ssh sem newgrp telnet busctl \
-    rsh gnuplot octave";
+    ssh su runuser script flock watch tmux screen nix-shell sqlite psql mysql mariadb gdb \
+    gdbtui lldb vim vi nvim view rview rvim gvim vimdiff ex ed emacs emacsclient m dc entr \
+    hyperfine concurrently nodemon watchexec sg xterm mosh socat ncat nc sftp ftp lftp \
+    docker-ssh sem newgrp telnet busctl rsh gnuplot octave";
 
 /// Programs that run the one that their words name.
 const WRAPPERS: &str = "\
