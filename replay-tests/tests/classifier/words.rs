@@ -19,13 +19,13 @@ async fn said(does: Does) -> (Came, RiskTier, String) {
 }
 
 #[tokio::test]
-async fn exact_words_count_with_blanks_of_ascii_around_them() {
+async fn exact_words_count_with_the_end_of_their_line() {
     for (reply, tier, expected) in [
         ("read-only", RiskTier::ReadOnly, Came::Ran),
         ("low-risk", RiskTier::LowRisk, Came::Ran),
         ("high-risk", RiskTier::HighRisk, Came::Asked),
         ("read-only\n", RiskTier::ReadOnly, Came::Ran),
-        ("\r\n\t low-risk \t\r\n", RiskTier::LowRisk, Came::Ran),
+        ("low-risk\n", RiskTier::LowRisk, Came::Ran),
     ] {
         let (came, judged, reason) = said(Does::says(reply)).await;
         assert_eq!((came, judged), (expected, tier), "{reply:?}");
@@ -39,6 +39,10 @@ const OTHERS: &[&str] = &[
     " ",
     "\n",
     "\t\n",
+    " low-risk",
+    "low-risk\n\n",
+    "low-risk\r\n",
+    "\u{c}low-risk",
     "Read-only",
     "READ-ONLY",
     "Read-Only",

@@ -4,5 +4,6 @@ mod corpus;
 #[cfg(feature = "system-tests")]
 mod differential;
 mod read_only;
+mod reports;
 mod soup;
 mod stress;
