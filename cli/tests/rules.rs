@@ -316,20 +316,20 @@ fn a_file_of_rules_is_checked_without_coming_into_force() {
                  [[rules]]\ncommand = 'yarn'\neffect = 'deny'\n[[rules]]\ncommand = 'yarn test'\n\
                  effect = 'allow'\nnetwork = [443]\n";
     std::fs::write(world.path("rules.toml"), rules).unwrap();
-    insta::assert_snapshot!(world.show(&["policy", "check", "rules.toml"]), @r"
-rule:kubectl-delete:82
-  asks for the command kubectl delete, wherever it stands, for 2h
-  reason: people first
-rule:yarn
-  denies the command yarn, wherever it stands
-rule:yarn-test
-  allows the command yarn test, by its key, with TCP 443
-  warning: it never speaks: rule:yarn denies all that it matches
-  warning: it allows whatever yarn is told to run
-3 rules, 2 examples as written
--- stderr --
--- exit 0 --
-");
+    insta::assert_snapshot!(world.show(&["policy", "check", "rules.toml"]), @"
+    rule:kubectl-delete:113
+      asks for the command kubectl delete, wherever it stands, for 2h
+      reason: people first
+    rule:yarn
+      denies the command yarn, wherever it stands
+    rule:yarn-test
+      allows the command yarn test, by its key, with TCP 443
+      warning: it never speaks: rule:yarn denies all that it matches
+      warning: it allows whatever yarn is told to run
+    3 rules, 2 examples as written
+    -- stderr --
+    -- exit 0 --
+    ");
     let refused = world.call(&["policy", "check", "rules.toml", "--workspace"]);
     assert_eq!(refused.code, 64);
     assert!(

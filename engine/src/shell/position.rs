@@ -74,6 +74,11 @@ const RESERVED: [(&str, Position); 22] = [
 ];
 
 impl Position {
+    /// Whether one of the shells may take what stands here for the arguments of a command.
+    pub(super) fn may_be_arguments(self) -> bool {
+        matches!(self, Self::Prefix | Self::Time | Self::Coproc)
+    }
+
     /// What a word is here, and where the next one stands.
     pub(super) fn word(self, word: &Lexeme) -> (Role, Self) {
         let text = word.unquoted().unwrap_or_default();

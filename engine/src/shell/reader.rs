@@ -28,8 +28,8 @@ pub(super) struct Reader {
     words: Vec<Word>,
     /// The command at hand is one of [`ASSIGNING`].
     assigns: bool,
-    /// In dash, what stands here are the arguments of a command: a `case` among them is none, and
-    /// would hide what follows as a pattern.
+    /// In one of the shells, what stands here may be the arguments of a command: a `case` among them
+    /// is none, and would hide what follows as a pattern.
     parted: bool,
     /// A `[[` was met, inside of which bash has rules of its own.
     has_test: bool,
@@ -112,6 +112,7 @@ impl Reader {
         if let Some(why) = word.not_plain {
             self.not_plain(why);
         }
+        self.parted |= self.position.may_be_arguments();
         let (mut role, mut next) = self.position.word(&word);
         if self.parted && next == Position::CaseSubject {
             (role, next) = (Role::Name, Position::Arguments);

@@ -176,6 +176,8 @@ fn a_name_that_expands_is_found_wherever_it_stands() {
         "time -p -- $X",
         "time -p else case a in\\\ncase a in ; $X time",
         "time for x do case a in ; $X",
+        "A=1 esac case a in b{\n$X",
+        "a &>/dev/null { case a in b\n$X",
         "coproc if case a in\n$X",
         "coproc $X",
         "coproc N { $X; }",
