@@ -28,8 +28,8 @@ pub(super) struct Reader {
     words: Vec<Word>,
     /// The command at hand is one of [`ASSIGNING`].
     assigns: bool,
-    /// In one of the shells, what stands here may be the arguments of a command: a `case` among them
-    /// is none, and would hide what follows as a pattern.
+    /// In one of the shells, what stands here may be the arguments of a command: a `case` among
+    /// them is none, and would hide what follows as a pattern.
     parted: bool,
     /// A `[[` was met, inside of which bash has rules of its own.
     has_test: bool,
