@@ -12,7 +12,7 @@ pub(super) enum Position {
     #[default]
     Start,
     /// After an assignment, a redirection, or what one of the shells takes for a command: a command
-    /// may go on or begin, but no `case`, whose patterns would hide what follows.
+    /// may go on or begin.
     Prefix,
     /// After `time`, whose options come before the command.
     Time,
@@ -76,7 +76,10 @@ const RESERVED: [(&str, Position); 22] = [
 impl Position {
     /// Whether one of the shells may take what stands here for the arguments of a command.
     pub(super) fn may_be_arguments(self) -> bool {
-        matches!(self, Self::Prefix | Self::Time | Self::Coproc)
+        matches!(
+            self,
+            Self::Prefix | Self::Time | Self::Coproc | Self::CaseIn
+        )
     }
 
     /// What a word is here, and where the next one stands.
@@ -84,7 +87,6 @@ impl Position {
         let text = word.unquoted().unwrap_or_default();
         match self {
             Self::Arguments => (Role::Argument, Self::Arguments),
-            Self::Prefix | Self::Coproc if text == "case" => (Role::Name, Self::Arguments),
             Self::Start | Self::Prefix | Self::Coproc => self.command(word),
             Self::Time if text.starts_with('-') => (Role::Grammar, Self::Time),
             Self::LoopName => (Role::Grammar, Self::LoopWords),

@@ -20,6 +20,8 @@ mod scratch;
 mod sockets;
 mod watcher;
 
+pub(crate) use places::{SECRETS, SYSTEM};
+
 use std::ffi::OsString;
 use std::fs;
 use std::process::ExitCode;

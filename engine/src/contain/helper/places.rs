@@ -6,13 +6,14 @@ use super::step;
 use crate::contain::spec::{Lack, Spec};
 
 /// Programs and libraries of the system, and its settings.
-pub(super) const SYSTEM: [&str; 12] = [
+pub(crate) const SYSTEM: [&str; 12] = [
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu",
     "/snap",
 ];
 
 /// Secrets among the system's settings, which root could read by being their owner.
-pub(super) const SECRETS: [&str; 8] = [
+pub(crate) const SECRETS: [&str; 9] = [
+    "/etc/NetworkManager",
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/gshadow",

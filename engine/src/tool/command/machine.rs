@@ -92,12 +92,12 @@ mod tests {
     fn the_persons_folders_come_first_and_relative_ones_do_not_count() {
         let path = |text: &str| -> Vec<String> {
             let machine = Machine::new(None, None, text, PathBuf::new());
-            let folders = machine.path_beside(Path::new("/work/ws"));
+            let folders = machine.path_beside(Path::new("/srv/ws"));
             folders.iter().map(|at| at.display().to_string()).collect()
         };
         let system = SYSTEM_PATH.map(str::to_owned);
         assert_eq!(path(""), system);
-        assert_eq!(path("bin:.:~/bin::/work/ws/bin:/work/ws"), system);
+        assert_eq!(path("bin:.:~/bin::/srv/ws/bin:/srv/ws"), system);
         let mut own = vec![String::from("/opt/own/bin"), String::from("/usr/bin")];
         let rest = system.iter().filter(|at| *at != "/usr/bin").cloned();
         own.extend(rest);

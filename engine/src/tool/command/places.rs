@@ -2,44 +2,17 @@
 
 use std::path::Path;
 
+use crate::contain::helper::{SECRETS, SYSTEM};
 use crate::shell::{Plain, known};
 use crate::workspace::Workspace;
 
-/// Folders of the system, which hold nothing of a person's.
-const SYSTEM: [&str; 14] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc",
-    "/opt",
-    "/nix",
-    "/gnu",
-    "/snap",
-    "/dev/null",
-    "/dev/zero",
-];
-
-/// What of it holds secrets, as far as it can be read at all.
-const SECRETS: [&str; 9] = [
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/ssl/private",
-    "/etc/ssh",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/NetworkManager",
-];
+/// Devices that a command may name: they keep nothing.
+const DEVICES: [&str; 2] = ["/dev/null", "/dev/zero"];
 
 /// Whether a path without symbolic links lies in a folder of the system.
 pub(super) fn in_system(real: &Path) -> bool {
     let within = |folders: &[&str]| folders.iter().any(|folder| real.starts_with(folder));
-    within(&SYSTEM) && !within(&SECRETS)
+    (within(&SYSTEM) || within(&DEVICES)) && !within(&SECRETS)
 }
 
 /// Words of a command that name places neither in the workspace nor in the system, and what
