@@ -372,6 +372,35 @@ fn files_that_steer_programs_cannot_be_changed_unseen() {
 }
 
 #[test]
+fn what_a_command_left_to_steer_others_stands_on_every_later_card() {
+    let mut world = world(&["echo evil > .npmrc; true", "touch a", "touch b"]);
+    assert_eq!(start(&mut world, &[]), 2);
+    let show = |world: &World| {
+        let shown = world.call(&["--json", "runs", "show", world.run()]);
+        serde_json::from_str::<Value>(&shown.stdout).unwrap()
+    };
+    assert_eq!(show(&world)["pending"][0]["steered"], Value::Null);
+    let steered = serde_json::json!([{"call": "c1", "made": [".npmrc"]}]);
+    for waiting in ["c2", "c3"] {
+        assert_eq!(approve(&world), 2);
+        let shown = show(&world);
+        let card = &shown["pending"][0];
+        assert_eq!(card["call"], waiting);
+        assert_eq!(card["steered"], steered);
+        assert_eq!(shown["steered"], steered);
+        let page = world.call(&["runs", "show", world.run()]).stdout;
+        let line = "  steered by     c1: look at these files first\n    | made .npmrc\n";
+        assert!(page.contains(line), "{page}");
+        let line = "  steers       c1: made .npmrc (look at that)\n";
+        assert!(page.contains(line), "{page}");
+    }
+    let ended = world.call(&["--json", "runs", "approve", world.run()]);
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((ended.code, &report["steered"]), (0, &steered));
+    holds(&world);
+}
+
+#[test]
 fn ways_around_what_is_guarded_are_told() {
     let mut world = world(&["ln -sf d/other .envrc; echo ../d >.git/commondir; \
         echo evil >d/bare/config; mkdir d/bare/hooks; echo evil >alias; true"]);

@@ -28,6 +28,7 @@ pub mod program;
 pub mod proposal;
 pub mod risk;
 pub mod run;
+pub mod steered;
 pub mod store;
 pub mod time;
 pub mod view;

@@ -9,6 +9,7 @@ pub(crate) mod progress;
 mod reason;
 pub(crate) mod report;
 pub(crate) mod run_page;
+mod steered;
 pub(crate) mod stream;
 pub(crate) mod table;
 pub(crate) mod text;

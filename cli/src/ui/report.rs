@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use placet_ledger::view::SteeredBy;
+
 use super::Printer;
 use super::card::Look;
 use super::reason::{reason, word};
 use super::run_page::words;
-use super::text;
+use super::{steered, text};
 use crate::error::CommandError;
 use crate::wire::done::{DoneCall, Known};
 use crate::wire::run::{AmendedCall, LeftCall, PolicyChange, RunReport, UnsuccessfulCall};
@@ -33,6 +35,7 @@ pub(crate) fn print(
     if let Some(cap) = &report.cap {
         let _ignored = writeln!(out, "  ended on     {cap}");
     }
+    steered(&mut out, &report.steered);
     amended(&mut out, &report.amended);
     for call in &report.done {
         done(&mut out, call);
@@ -93,6 +96,14 @@ pub(crate) fn policy(change: &PolicyChange, prefix: &str, look: &Look) -> String
         ),
     };
     out
+}
+
+/// The calls that left files that steer programs otherwise than they were.
+pub(super) fn steered(out: &mut String, calls: &[SteeredBy]) {
+    for by in calls {
+        let (call, words) = (by.call, text::marked(&steered::words(by)));
+        let _ignored = writeln!(out, "  {:<12} {call}: {words} (look at that)", "steers");
+    }
 }
 
 /// The calls to which a person gave other arguments.

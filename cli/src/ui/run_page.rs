@@ -93,6 +93,7 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
     if let Some(cap) = &facts.cap {
         line(out, "ended on", cap);
     }
+    report::steered(out, &facts.steered);
     report::amended(out, &facts.amended);
     for call in facts.unsuccessful.iter().chain(&facts.declined) {
         let name = call.tool.as_deref().or(call.named.as_deref());

@@ -11,7 +11,7 @@ use placet_ledger::id::{CallId, Name, RunId};
 use placet_ledger::program::ProgramClass;
 use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::time::Timestamp;
-use placet_ledger::view::{Card, CardJudged, CardKind, CardProgram};
+use placet_ledger::view::{Card, CardJudged, CardKind, CardProgram, SteeredBy};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -81,6 +81,12 @@ pub(crate) struct CardOut {
     amended_before: Option<CallId>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     denied_before: Vec<DeniedOut>,
+    /// Earlier calls that left files that steer programs otherwise than they were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steered: Vec<SteeredBy>,
+    /// How many more there are, older than those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steered_more: Option<usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<String>,
 }
@@ -195,6 +201,8 @@ impl CardOut {
             depends_on: card.depends_on,
             amended_before: card.amended_before,
             denied_before: denied.collect(),
+            steered: card.steered,
+            steered_more: Some(card.steered_more).filter(|more| *more > 0),
             unreadable: card.unreadable,
         }
     }

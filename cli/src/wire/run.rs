@@ -10,6 +10,7 @@ use placet_ledger::event::{Outcome, RefusalKind, Settlement};
 use placet_ledger::id::RunId;
 use placet_ledger::policy::ApprovalPolicy;
 use placet_ledger::run::{Call, Close, Phase, RunState, Status, Turn};
+use placet_ledger::view::SteeredBy;
 use serde::{Serialize, Serializer};
 
 use super::done::{DoneCall, done};
@@ -48,6 +49,9 @@ pub(crate) struct RunReport {
     pub(crate) left: Vec<LeftCall>,
     /// The calls that were executed and did not succeed: failed, stale or interrupted.
     pub(crate) unsuccessful: Vec<UnsuccessfulCall>,
+    /// The calls that left files that steer programs otherwise than they were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) steered: Vec<SteeredBy>,
     /// What the tools did, in all.
     pub(crate) tools: BTreeMap<String, ToolTotals>,
     /// What it used.
@@ -281,6 +285,7 @@ impl RunReport {
             declined,
             left: left(state),
             unsuccessful,
+            steered: SteeredBy::all(state, contents),
             tools: tools(state),
             usage: UsageReport {
                 active_ms: usage.active_ms,

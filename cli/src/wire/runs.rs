@@ -7,7 +7,7 @@ use placet_ledger::id::{CallId, EventId, Name, Position, RunId, Version};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::run::{Phase, RunState, Status};
 use placet_ledger::time::Timestamp;
-use placet_ledger::view::{Quarantine, Row, RunEntry};
+use placet_ledger::view::{Quarantine, Row, RunEntry, SteeredBy};
 use serde::Serialize;
 
 use super::approval::CardOut;
@@ -209,6 +209,9 @@ pub(crate) struct ShownFacts {
     pub(crate) declined: Vec<UnsuccessfulCall>,
     /// What was executed and did not succeed.
     pub(crate) unsuccessful: Vec<UnsuccessfulCall>,
+    /// The calls that left files that steer programs otherwise than they were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) steered: Vec<SteeredBy>,
     /// What it used.
     pub(crate) usage: UsageReport,
     /// Its caps.
@@ -324,6 +327,7 @@ impl ShownFacts {
             amended: report.amended,
             declined: report.declined,
             unsuccessful: report.unsuccessful,
+            steered: report.steered,
             usage: report.usage,
             limits: (*state.limits()).into(),
             left: state.usage().remaining(state.limits()).into(),

@@ -15,6 +15,7 @@ use placet_ledger::permit::Permit;
 use placet_ledger::precondition::Precondition;
 use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::run::{Command, Ended, Ending};
+use placet_ledger::steered::{STEERING, Steered};
 
 use super::propose::{fits, json_text, refuse, too_large};
 use super::{Act, Brief, EffectHandler, propose, timeout};
@@ -26,7 +27,7 @@ use crate::nearest::nearest;
 use crate::record::ScopeTool;
 use crate::stop::Halt;
 use crate::tool::registry::{Lookup, Registered, Registry};
-use crate::tool::{Interrupted, Reconciled, ToolError};
+use crate::tool::{End, Interrupted, Output, Reconciled, ToolError};
 
 /// Bytes of text that count as one token in an estimate.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -273,21 +274,8 @@ impl EffectHandler for LiveHandler {
                 exit: None,
             }));
         };
-        let exit = match &outcome {
-            Some(Ok(output)) => output.exit,
-            Some(Err(_)) | None => None,
-        };
         let (ending, result) = match outcome {
-            Some(Ok(output)) => match output.exit {
-                None | Some(0) => (Ending::Succeeded, output.result),
-                Some(_) => (Ending::Failed(FailureKind::Tool), output.result),
-            },
-            Some(Err(ToolError::Interrupted { detail })) => {
-                (Ending::Interrupted, Text::plain(detail))
-            }
-            Some(Err(ToolError::TimedOut { detail })) => {
-                (Ending::Failed(FailureKind::Timeout), Text::plain(detail))
-            }
+            Some(Ok(output)) => return ended(call, duration_ms, output),
             Some(Err(ToolError::Stale { detail })) => (Ending::Stale, Text::plain(detail)),
             Some(Err(ToolError::InDoubt { detail })) => return doubt(call, detail),
             Some(Err(error @ (ToolError::Refused { .. } | ToolError::Failed { .. }))) => (
@@ -308,7 +296,7 @@ impl EffectHandler for LiveHandler {
             call,
             ending,
             duration_ms,
-            exit,
+            exit: None,
         });
         Act {
             command,
@@ -323,6 +311,41 @@ impl EffectHandler for LiveHandler {
     fn active_ms(&self) -> u64 {
         self.clock.monotonic_ms().saturating_sub(self.since_ms)
     }
+}
+
+/// What a tool that came to an end yielded, as it is recorded.
+fn ended(call: CallId, duration_ms: u64, output: Output) -> Act {
+    let steering = steering_text(output.steered);
+    let (ending, exit) = match output.end {
+        End::Done => (Ending::Succeeded, None),
+        End::Exited(0) => (Ending::Succeeded, Some(0)),
+        End::Exited(status) => (Ending::Failed(FailureKind::Tool), Some(status)),
+        End::TimedOut => (Ending::Failed(FailureKind::Timeout), None),
+        End::Stopped => (Ending::Interrupted, None),
+        End::Unknown => {
+            let text = String::from_utf8_lossy(&output.result.bytes);
+            let mut act = doubt(call, text.into_owned());
+            act.texts.extend(steering);
+            return act;
+        }
+    };
+    let command = Command::RecordOutcome(Ended {
+        call,
+        ending,
+        duration_ms,
+        exit,
+    });
+    let mut texts = result_text(output.result);
+    texts.extend(steering);
+    Act { command, texts }
+}
+
+/// What became of files that steer programs, as it is recorded, where something did.
+fn steering_text(steered: Steered) -> Option<(String, Text)> {
+    if steered.is_empty() {
+        return None;
+    }
+    Some((String::from(STEERING), json_text(&steered.bounded())))
 }
 
 /// A result as it is recorded: what is larger than a content may be is cut, and says so. The effect

@@ -25,6 +25,7 @@ use placet_ledger::permit::Permit;
 use placet_ledger::precondition::Precondition;
 use placet_ledger::program::{Program, ProgramClass};
 use placet_ledger::risk::DeclaredRisk;
+use placet_ledger::steered::Steered;
 use serde_json::Value;
 
 use registry::RegistryError;
@@ -127,15 +128,35 @@ pub struct Process {
 pub struct Output {
     /// What the model is told.
     pub result: Text,
-    /// Of a process, its exit status; another one than 0 is a failure.
-    pub exit: Option<i32>,
+    /// How it came to an end.
+    pub end: End,
+    /// What it left otherwise of files that steer programs.
+    pub steered: Steered,
+}
+
+/// How an execution came to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It did what it was to do.
+    Done,
+    /// It was a process with this exit status; another one than 0 is a failure.
+    Exited(i32),
+    /// It took too long and was ended; what it did until then stands.
+    TimedOut,
+    /// It was stopped because somebody wanted that; what it did until then stands.
+    Stopped,
+    /// Nobody can tell how far it came.
+    Unknown,
 }
 
 impl Output {
     /// What a tool without a process yields.
     pub fn of(result: Text) -> Self {
-        let exit = None;
-        Self { result, exit }
+        Self {
+            result,
+            end: End::Done,
+            steered: Steered::default(),
+        }
     }
 }
 
@@ -184,18 +205,6 @@ pub enum ToolError {
     #[error("{detail}")]
     Failed {
         /// What stood in the way.
-        detail: String,
-    },
-    /// It was stopped because somebody wanted that; what it did until then stands.
-    #[error("{detail}")]
-    Interrupted {
-        /// What it said until then.
-        detail: String,
-    },
-    /// It took too long and was ended; what it did until then stands.
-    #[error("{detail}")]
-    TimedOut {
-        /// What it said until then.
         detail: String,
     },
     /// It may have taken effect, and nobody can tell.

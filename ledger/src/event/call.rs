@@ -154,7 +154,7 @@ pub enum FailureKind {
     Timeout,
 }
 
-/// How an execution ended; the event's name says which way. Content: result.
+/// How an execution ended; the event's name says which way. Content: result, steering.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionEnded {
@@ -180,7 +180,7 @@ pub enum DoubtReason {
     Unknown,
 }
 
-/// It started and nobody knows. Content: detail.
+/// It started and nobody knows. Content: detail, steering.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionInDoubt {

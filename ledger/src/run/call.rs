@@ -210,6 +210,7 @@ pub struct Call {
     pub(super) duration_ms: u64,
     pub(super) note: Option<Blob>,
     pub(super) result: Option<Blob>,
+    pub(super) steered: Option<Blob>,
 }
 
 impl Call {
@@ -242,6 +243,7 @@ impl Call {
             duration_ms: 0,
             note: None,
             result: None,
+            steered: None,
         }
     }
 
@@ -368,6 +370,11 @@ impl Call {
     /// Its result, or the detail of its refusal.
     pub fn result(&self) -> Option<&Blob> {
         self.result.as_ref()
+    }
+
+    /// What it left otherwise of files that steer programs.
+    pub fn steered(&self) -> Option<&Blob> {
+        self.steered.as_ref()
     }
 
     /// Whether it is over.

@@ -18,7 +18,9 @@ use crate::policy::EXECUTE_COMMAND;
 use crate::program::{Program, ProgramClass};
 use crate::risk::DeclaredRisk;
 use crate::run::{Call, Phase, Proposed, RunState};
+use crate::steered::STEERING;
 use crate::time::Timestamp;
+use crate::view::steered::{SteeredBy, is_none, newest};
 
 /// What a card asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -126,6 +128,13 @@ pub struct Card {
     /// Earlier denials of this tool on this target, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied_before: Vec<DeniedBefore>,
+    /// Earlier calls that left files that steer programs otherwise than they were, oldest first:
+    /// what this one runs may be steered by them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steered: Vec<SteeredBy>,
+    /// How many more such calls there are, older than those.
+    #[serde(skip_serializing_if = "is_none")]
+    pub steered_more: usize,
     /// Contents that the proposal names and that could not be read, such as `preview` or
     /// `c1.note`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -186,6 +195,7 @@ impl Card {
         let path = reader.target("precondition", call);
         let path = path.as_deref();
         let places = places(contents, call).unwrap_or_default();
+        let (steered, steered_more) = reader.steered(state);
         Some(Self {
             run: state.run(),
             call: call.id(),
@@ -220,6 +230,8 @@ impl Card {
             depends_on: reader.depends_on(state, call, &places),
             amended_before: amended_before(state, call),
             denied_before: reader.denied_before(state, call, path),
+            steered,
+            steered_more,
             unreadable: reader.unreadable,
         })
     }
@@ -248,9 +260,12 @@ impl Card {
         let detail = kind(state, call).and_then(|kind| doubt_detail(kind, call).copied());
         let earlier = earlier_open(state, call).map(|other| other.proposed()?.precondition);
         let notes = denied_before(state, call).map(|denied| denied.note().copied());
+        let steered = newest(state).0.into_iter();
+        let steered = steered.map(|(_, blob)| Some(*blob));
         let blobs = own
             .into_iter()
             .chain([detail])
+            .chain(steered)
             .chain(earlier)
             .chain(notes)
             .flatten();
@@ -416,6 +431,18 @@ impl Reader<'_> {
             }
         }
         None
+    }
+
+    fn steered(&mut self, state: &RunState) -> (Vec<SteeredBy>, usize) {
+        let (calls, more) = newest(state);
+        let one = |(call, blob): (CallId, &Blob)| {
+            let one = SteeredBy::read(self.contents, call, blob);
+            if one.what.is_none() {
+                self.note_unreadable(&format!("{call}.{STEERING}"));
+            }
+            one
+        };
+        (calls.into_iter().map(one).collect(), more)
     }
 
     fn denied_before(

@@ -6,6 +6,7 @@
 mod card;
 mod inbox;
 mod run_list;
+mod steered;
 mod timeline;
 
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 pub use card::{Card, CardJudged, CardKind, CardProgram, DeniedBefore, Quorum};
 pub use inbox::{inbox, inbox_needs};
 pub use run_list::{LookupError, Quarantine, QuarantineReason, RunEntry, RunList};
+pub use steered::SteeredBy;
 pub use timeline::{Row, Timeline, row};
 
 use crate::envelope::Recorded;

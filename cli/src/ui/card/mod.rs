@@ -18,6 +18,7 @@ use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, CardKind};
 use serde_json::Value;
 
+use super::steered;
 use super::text::rows::{self, Paint, Row};
 use super::text::{self, Letters, Margin};
 use super::timeline::time;
@@ -152,6 +153,21 @@ impl Part {
 fn parts(card: &Card, look: &Look, most: usize) -> Vec<Part> {
     let block = |text: &str, letters| block(text, letters, look, most);
     let mut parts = Vec::new();
+    if card.steered_more > 0 {
+        let beside = format!("{} older calls, which runs show names", card.steered_more);
+        parts.push(Part {
+            name: "steered by",
+            beside,
+            rows: Vec::new(),
+        });
+    }
+    for by in &card.steered {
+        parts.push(Part {
+            name: "steered by",
+            beside: format!("{}: look at these files first", by.call),
+            rows: block(&steered::words(by), Letters::Marked),
+        });
+    }
     for denied in &card.denied_before {
         let note = denied.note.as_ref();
         parts.push(Part {

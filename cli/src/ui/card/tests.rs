@@ -48,6 +48,8 @@ pub(crate) fn sample() -> Card {
         depends_on: None,
         amended_before: None,
         denied_before: Vec::new(),
+        steered: Vec::new(),
+        steered_more: 0,
         unreadable: Vec::new(),
     }
 }

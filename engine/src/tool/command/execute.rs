@@ -21,12 +21,12 @@ use serde_json::Value;
 use super::guard::{Guard, Stamps};
 use super::operands::Operands;
 use super::program::{SHELL, digest_of, is_systems};
-use super::report::{Aside, exit, report};
+use super::report::{Aside, end, lost, report};
 use super::{Commands, timeout_s};
 use crate::clock::SystemClock;
-use crate::contain::{ContainError, Container, Ending, Job, Limits, end_leftovers};
+use crate::contain::{ContainError, Container, Job, Limits, end_leftovers};
 use crate::stop::Halt;
-use crate::tool::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, reading};
+use crate::tool::{End, ExecuteTool, Interrupted, Output, Reconciled, ToolError, reading};
 use crate::workspace::visible;
 
 /// Bytes of each output that are kept from its beginning, and as many from its end.
@@ -55,21 +55,31 @@ impl ExecuteTool for Executing {
         .await?;
         let container = commands.machine.container().ok_or_else(unknown_helper)?;
         let missing = prepared.missing(container)?;
-        let ran = container.run(&prepared.job, halt).await.map_err(not_run)?;
+        let ran = match container.run(&prepared.job, halt).await {
+            Ok(ran) => Some(ran),
+            // What the command did until it killed what watched over it stands.
+            Err(ContainError::Lost) => None,
+            Err(error) => return Err(not_run(error)),
+        };
         let mut aside = Aside {
             missing,
             ..Aside::default()
         };
-        let told = tokio::task::spawn_blocking(move || {
+        let output = tokio::task::spawn_blocking(move || {
             prepared.look_after(&mut aside);
             aside.duration_ms = SystemClock.monotonic_ms().saturating_sub(since_ms);
-            (ran.ending, report(&ran, &aside))
+            let (end, text) = match ran {
+                Some(ran) => (end(ran.ending), report(&ran, &aside)),
+                None => (End::Unknown, lost(&aside)),
+            };
+            Output {
+                result: Text::plain(text),
+                end,
+                steered: aside.steered,
+            }
         });
-        let told = told.await;
-        let (ending, text) = told.map_err(|_| {
-            ToolError::in_doubt("the command has run, and what came of it was lost")
-        })?;
-        ended(ending, text)
+        let lost = |_| ToolError::in_doubt("the command has run, and what came of it was lost");
+        output.await.map_err(lost)
     }
 
     async fn reconcile(&self, interrupted: Interrupted<'_>) -> Result<Reconciled, ToolError> {
@@ -187,7 +197,7 @@ impl Prepared {
         let (root, hidden) = (&self.job.workspace, &self.job.hidden);
         let mut after = Guard::of(root, hidden);
         let stamps = after.stamps(Some(&self.guard), hidden, root);
-        aside.changes = stamps.changes_since(&self.stamps, root);
+        aside.steered = stamps.changes_since(&self.stamps, root);
         aside.unseen = self.guard.unseen(root);
         aside.unseen.extend(after.unseen(root));
         aside.refused.clone_from(&self.refused);
@@ -276,9 +286,7 @@ fn not_run(error: ContainError) -> ToolError {
             "the program {} is another file than when the command was proposed.",
             visible(&path)
         )),
-        ContainError::Lost => ToolError::in_doubt(
-            "the command and all that watched over it were killed; how far it came cannot be told",
-        ),
+        ContainError::Lost => ToolError::in_doubt("how far the command came cannot be told"),
         ContainError::Start(error) => match error.kind() {
             // The helper itself is not there, or may not be started.
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
@@ -288,19 +296,5 @@ fn not_run(error: ContainError) -> ToolError {
                 "nobody heard what became of the command, which may have run: {error}"
             )),
         },
-    }
-}
-
-/// What an ending comes to.
-fn ended(ending: Ending, text: String) -> Result<Output, ToolError> {
-    match ending {
-        Ending::TimedOut => Err(ToolError::TimedOut { detail: text }),
-        Ending::Stopped => Err(ToolError::Interrupted { detail: text }),
-        Ending::Exited(_) | Ending::Signalled(_) | Ending::OverMemory | Ending::OverProcesses => {
-            Ok(Output {
-                result: Text::plain(text),
-                exit: exit(ending),
-            })
-        }
     }
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use placet_ledger::containment::Part;
+use placet_ledger::steered::Steered;
 
-use super::guard::Changes;
 use super::quoted::listed;
 use crate::contain::{Ending, Kept, Ran};
+use crate::tool::End;
 
 /// Paths of one kind that are named.
 const PATHS_MAX: usize = 20;
@@ -22,21 +23,22 @@ pub(super) struct Aside {
     /// Ports that it wanted and did not have.
     pub(super) refused: Vec<u16>,
     /// Paths that steer programs and are not as they were.
-    pub(super) changes: Changes,
+    pub(super) steered: Steered,
     /// What could not be looked at for such paths, before or after.
     pub(super) unseen: BTreeSet<String>,
     /// The limit that it was given.
     pub(super) timeout_s: u64,
 }
 
-/// The exit status as a shell has it; `None` for what somebody ended.
-pub(super) fn exit(ending: Ending) -> Option<i32> {
+/// How it came to an end, with the exit status as a shell has it.
+pub(super) const fn end(ending: Ending) -> End {
     match ending {
-        Ending::Exited(status) => Some(status),
-        Ending::Signalled(signal) => Some(signal.saturating_add(128)),
+        Ending::Exited(status) => End::Exited(status),
+        Ending::Signalled(signal) => End::Exited(signal.saturating_add(128)),
         // As by KILL, which is what happened to it.
-        Ending::OverMemory | Ending::OverProcesses => Some(137),
-        Ending::TimedOut | Ending::Stopped => None,
+        Ending::OverMemory | Ending::OverProcesses => End::Exited(137),
+        Ending::TimedOut => End::TimedOut,
+        Ending::Stopped => End::Stopped,
     }
 }
 
@@ -67,23 +69,37 @@ pub(super) fn report(ran: &Ran, aside: &Aside) -> String {
             "ended {after}: somebody stopped it; what it did until then stands"
         ),
     };
-    notes(&mut text, ran, aside);
+    match ran.ended {
+        0 => {}
+        1 => note(&mut text, "a process that it left behind was ended"),
+        some => {
+            let words = format!("{some} processes that it left behind were ended");
+            note(&mut text, &words);
+        }
+    }
+    notes(&mut text, aside);
     output(&mut text, "stdout", &ran.stdout);
     output(&mut text, "stderr", &ran.stderr);
     text
 }
 
-fn notes(text: &mut String, ran: &Ran, aside: &Aside) {
-    let mut note = |words: &str| {
-        text.push_str("note: ");
-        text.push_str(words);
-        text.push('\n');
-    };
-    match ran.ended {
-        0 => {}
-        1 => note("a process that it left behind was ended"),
-        some => note(&format!("{some} processes that it left behind were ended")),
-    }
+/// What is known of a command that nobody saw the end of.
+pub(super) fn lost(aside: &Aside) -> String {
+    let mut text = String::from(
+        "the command and all that watched over it were killed; how far it came cannot be told\n",
+    );
+    notes(&mut text, aside);
+    text
+}
+
+fn note(text: &mut String, words: &str) {
+    text.push_str("note: ");
+    text.push_str(words);
+    text.push('\n');
+}
+
+fn notes(text: &mut String, aside: &Aside) {
+    let mut note = |words: &str| note(text, words);
     if !aside.refused.is_empty() {
         let ports: Vec<_> = aside.refused.iter().map(u16::to_string).collect();
         let ports = ports.join(", ");
@@ -91,7 +107,7 @@ fn notes(text: &mut String, ran: &Ran, aside: &Aside) {
             "no network: port {ports} was not approved with this command"
         ));
     }
-    let changes = &aside.changes;
+    let changes = &aside.steered;
     for (paths, what) in [
         (&changes.made, "made"),
         (&changes.changed, "changed"),

@@ -18,6 +18,7 @@ use crate::run::command::{Assessment, Ended, Ending, Proposal};
 use crate::run::given::{Decided, Given};
 use crate::run::rejection::Rejection;
 use crate::run::state::{RunState, Turn};
+use crate::steered::STEERING;
 use crate::time::Timestamp;
 
 const fn named(phase: Phase) -> bool {
@@ -276,7 +277,7 @@ pub(super) fn record_outcome(state: &RunState, given: &Given, ended: Ended) -> D
         executing,
         "the call is not being executed",
     )?;
-    let blobs = blobs(given, &[], &["result"])?;
+    let blobs = blobs(given, &[], &["result", STEERING])?;
     let kind = match ended.ending {
         Ending::Failed(kind) => Some(kind),
         Ending::Succeeded | Ending::Stale | Ending::Interrupted => None,
@@ -299,7 +300,7 @@ pub(super) fn record_outcome(state: &RunState, given: &Given, ended: Ended) -> D
 
 pub(super) fn record_doubt(state: &RunState, given: &Given, call: CallId) -> Decision {
     let found = call_that(state, call, executing, "the call is not being executed")?;
-    let blobs = blobs(given, &[], &["detail"])?;
+    let blobs = blobs(given, &[], &["detail", STEERING])?;
     let event = Event::ExecutionInDoubt(ExecutionInDoubt {
         attempt: found.attempts(),
         call,

@@ -17,6 +17,7 @@ use crate::event::{
 };
 use crate::id::{AnswerId, CallId, LedgerId, RunId};
 use crate::proposal::proposal_digest;
+use crate::steered::STEERING;
 
 impl RunState {
     pub(super) fn apply_to_call(&mut self, envelope: &Envelope) -> Evolved {
@@ -226,6 +227,7 @@ impl RunState {
         call.phase = Phase::InDoubt;
         call.doubt = Some(envelope.digest());
         call.result = envelope.blobs().get("detail").copied();
+        call.steered = envelope.blobs().get(STEERING).copied();
         call.last = envelope.header().id;
         Ok(())
     }
@@ -486,6 +488,7 @@ impl RunState {
         call.duration_ms = call.duration_ms.saturating_add(event.duration_ms);
         call.phase = Phase::Closed(close);
         call.result = envelope.blobs().get("result").copied();
+        call.steered = envelope.blobs().get(STEERING).copied();
         call.last = envelope.header().id;
         Ok(())
     }

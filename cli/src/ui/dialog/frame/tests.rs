@@ -1,7 +1,8 @@
 //! Screens of every size at every place of the walk: none is overfull, and no text of an agent
 //! stands where ours does.
 
-use placet_ledger::view::{CardKind, DeniedBefore};
+use placet_ledger::steered::Steered;
+use placet_ledger::view::{CardKind, DeniedBefore, SteeredBy};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -32,6 +33,13 @@ fn cards() -> Vec<Shown> {
             denied_before: vec![DeniedBefore {
                 call: "c5".parse().unwrap(),
                 note: Some(evil.clone()),
+            }],
+            steered: vec![SteeredBy {
+                call: "c6".parse().unwrap(),
+                what: Some(Steered {
+                    made: vec![evil.clone()],
+                    ..Steered::default()
+                }),
             }],
             ..sample()
         },

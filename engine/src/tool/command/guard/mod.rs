@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use self::reach::Reached;
-pub(super) use self::stamps::{Changes, Stamps};
+pub(super) use self::stamps::Stamps;
 use self::stores::{GIT, INNER, PLAIN, STORES, is_store};
 use crate::steering::steers;
 use crate::workspace::visible;

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use placet_ledger::digest::Digest;
+use placet_ledger::steered::Steered;
 
 use super::super::program::digest_of;
 use super::{is_absent, relative};
@@ -40,17 +41,6 @@ enum Stamp {
 #[derive(Debug, Default)]
 pub(in super::super) struct Stamps(BTreeMap<PathBuf, Stamp>);
 
-/// Paths that steer programs and are not as they were.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Changes {
-    /// Those that were not there.
-    pub(in super::super) made: Vec<String>,
-    /// Those that are otherwise now.
-    pub(in super::super) changed: Vec<String>,
-    /// Those that are gone.
-    pub(in super::super) removed: Vec<String>,
-}
-
 impl Stamps {
     /// The stamps of all of these, and which could not be looked at.
     pub(super) fn of(paths: BTreeSet<PathBuf>) -> (Self, BTreeSet<PathBuf>) {
@@ -66,7 +56,7 @@ impl Stamps {
     }
 
     /// What came of them since.
-    pub(in super::super) fn changes_since(&self, before: &Self, workspace: &Path) -> Changes {
+    pub(in super::super) fn changes_since(&self, before: &Self, workspace: &Path) -> Steered {
         let without = |these: &Self, others: &Self| -> BTreeSet<PathBuf> {
             let paths = these.0.keys();
             let paths = paths.filter(|path| !others.0.contains_key(*path));
@@ -89,10 +79,11 @@ impl Stamps {
             let outermost = paths.iter().filter(beneath);
             outermost.map(|path| relative(workspace, path)).collect()
         };
-        Changes {
+        Steered {
             made: told(&made),
             changed: told(&changed),
             removed: told(&gone),
+            ..Steered::default()
         }
     }
 }

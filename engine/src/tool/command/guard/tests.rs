@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use placet_ledger::steered::Steered;
 use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
 use tempfile::TempDir;
 
@@ -171,7 +172,7 @@ fn what_is_closed_is_not_compared() {
     let before = guard.stamps(None, &closed, &root);
     write(&root, ".placet/home/log", "more\n");
     let now = Guard::of(&root, &closed).stamps(Some(&guard), &closed, &root);
-    assert_eq!(now.changes_since(&before, &root), Changes::default());
+    assert_eq!(now.changes_since(&before, &root), Steered::default());
 }
 
 #[test]

@@ -105,8 +105,6 @@ impl Job<'_> {
                 ToolError::Stale { .. } => Reconciled::NotDone,
                 ToolError::Refused { .. }
                 | ToolError::Failed { .. }
-                | ToolError::Interrupted { .. }
-                | ToolError::TimedOut { .. }
                 | ToolError::InDoubt { .. } => Reconciled::Unknown,
             },
         )

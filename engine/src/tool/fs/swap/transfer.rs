@@ -185,11 +185,9 @@ impl<'a> Transfer<'a> {
                 drop(self.source.restore(from, &to.folder));
                 error
             }
-            ToolError::Stale { .. }
-            | ToolError::Refused { .. }
-            | ToolError::Failed { .. }
-            | ToolError::Interrupted { .. }
-            | ToolError::TimedOut { .. } => self.source_back(from, to, error),
+            ToolError::Stale { .. } | ToolError::Refused { .. } | ToolError::Failed { .. } => {
+                self.source_back(from, to, error)
+            }
         }
     }
 
