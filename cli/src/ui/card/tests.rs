@@ -39,6 +39,7 @@ pub(crate) fn sample() -> Card {
         requested_at: Some("2026-12-01T08:00:00.000000Z".parse().unwrap()),
         expires_at: Some("2026-12-01T10:30:00.000000Z".parse().unwrap()),
         quorum: Some(Quorum { need: 1, have: 0 }),
+        demands: Demands::default(),
         containment: Containment::InProcess,
         missing: BTreeSet::new(),
         network: BTreeSet::new(),

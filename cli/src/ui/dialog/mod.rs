@@ -12,6 +12,7 @@ mod seen;
 #[cfg(test)]
 mod tests;
 
+use placet_ledger::approval::Miss;
 use placet_ledger::digest::Digest;
 use placet_ledger::id::{CallId, RunId};
 
@@ -38,6 +39,8 @@ pub(crate) enum Asks {
     Approval {
         /// What can be cleared beside it.
         always: Always,
+        /// Why an approval by whoever sits here does not count.
+        miss: Option<Miss>,
     },
     /// What the agent wants to know.
     Question,
@@ -217,12 +220,16 @@ impl Walk {
         // Approving all is offered where every card was on the screen: only what was seen can be
         // approved.
         let all_seen = (0..self.asked.len()).all(|other| other == card || self.is_seen(other));
+        let all = all_seen && (0..self.asked.len()).any(|other| self.counts(other));
         let mut keys = match self.asks(card) {
-            Some(Asks::Approval { always }) => {
-                let mut keys = vec!['a', 'd'];
-                keys.extend(all_seen.then_some('A'));
+            Some(Asks::Approval { always, miss }) => {
+                let counts = miss.is_none();
+                let mut keys: Vec<_> = counts.then_some('a').into_iter().collect();
+                keys.push('d');
+                keys.extend(all.then_some('A'));
                 keys.push('D');
-                keys.extend((!matches!(always, Always::Nothing(_))).then_some('t'));
+                let clears = counts && !matches!(always, Always::Nothing(_));
+                keys.extend(clears.then_some('t'));
                 keys.push('e');
                 keys
             }
@@ -251,9 +258,23 @@ impl Walk {
         match self.asks(card)? {
             Asks::Approval {
                 always: Always::Nothing(why),
+                ..
             } => Some(why),
             Asks::Approval { .. } | Asks::Question | Asks::InDoubt => None,
         }
+    }
+
+    /// Why an approval of this call by whoever sits here does not count.
+    fn miss(&self, card: usize) -> Option<Miss> {
+        match self.asks(card)? {
+            Asks::Approval { miss, .. } => miss,
+            Asks::Question | Asks::InDoubt => None,
+        }
+    }
+
+    /// Whether a card asks for an approval, and one by whoever sits here counts.
+    fn counts(&self, card: usize) -> bool {
+        matches!(self.asks(card), Some(Asks::Approval { miss: None, .. }))
     }
 
     fn asks(&self, card: usize) -> Option<Asks> {
@@ -282,6 +303,11 @@ impl Walk {
         let c = match key {
             Key::Interrupt => return Move::Stop,
             Key::Char(c) if self.keys_now().contains(c) => *c,
+            Key::Char(c @ ('a' | 'A' | 't')) if self.miss(card).is_some() => {
+                let why = self.miss(card).map_or("", Miss::as_str);
+                self.tell(format!("{c} does nothing here, since {why}; d denies"));
+                return Move::Show;
+            }
             Key::Char('A') if matches!(self.asks(card), Some(Asks::Approval { .. })) => {
                 self.tell("A comes after every card was on the screen");
                 return Move::Show;
@@ -461,9 +487,16 @@ impl Walk {
         }
     }
 
+    /// Those of them of which an approval counts.
+    fn approvable(&self) -> Vec<usize> {
+        let mut open = self.open_approvals();
+        open.retain(|card| self.counts(*card));
+        open
+    }
+
     /// A denial that was given before stands: whoever approves all means what is left.
     fn approve_all(&mut self) {
-        for card in self.open_approvals() {
+        for card in self.approvable() {
             self.set(card, Verdict::Approve);
         }
         self.at = self.first_open().map_or(At::Summary, At::Card);

@@ -28,6 +28,7 @@ fn asked(run: char, call: &str, asks: Asks) -> Asked {
 
 const APPROVAL: Asks = Asks::Approval {
     always: Always::Tool,
+    miss: None,
 };
 
 /// A walk over approvals of one run.
@@ -287,6 +288,7 @@ fn a_card_can_be_decided_anew() {
 fn a_tool_is_cleared_only_where_that_is_offered() {
     let offered = Asks::Approval {
         always: Always::Nothing("this rule asks always"),
+        miss: None,
     };
     let mut walk = Walk::new(vec![asked('b', "c1", offered)], &Kept::default()).unwrap();
     press(&mut walk, "t");

@@ -219,7 +219,7 @@ pub(super) fn verdict(
         }
         Verdict::Ask {
             rule,
-            quorum,
+            demands,
             tier,
             expires_ms,
         } => {
@@ -231,15 +231,19 @@ pub(super) fn verdict(
                 .flatten();
             Decided::fact(Event::ApprovalRequested(ApprovalRequested {
                 assessed,
+                assurance: demands.assurance,
                 authority,
                 call: id,
                 containment: weaker.map(Level::containment),
                 expires_at,
+                from: demands.from,
                 missing: weaker
                     .map(|level| level.missing().clone())
                     .unwrap_or_default(),
+                not_amender: demands.not_amender,
+                not_starter: demands.not_starter,
                 proposal,
-                quorum,
+                quorum: demands.quorum,
                 rule,
                 rules,
                 tier,

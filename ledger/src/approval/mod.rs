@@ -1,9 +1,17 @@
 //! Who allowed or refused something, how that is known, and what an answer to one call says.
 
+mod demands;
+#[cfg(test)]
+mod tests;
+
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::id::{CallId, GrantId, Name, Principal};
+
+pub use demands::{Approver, Demands, Miss, Unmet};
 
 /// The way an answer came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -15,12 +23,64 @@ pub enum Channel {
     Terminal,
 }
 
-/// How sure it is that a person, and which one, decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// How sure it is that a person, and which one, decided; from the least up.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assurance {
     /// Some process of this user.
+    #[default]
     SameUser,
+    /// Whoever has the token of a person.
+    Token,
+    /// A passkey of a person.
+    Passkey,
+    /// A key of a person signed what was approved.
+    Signed,
+    /// The same, and the key was touched for it.
+    SignedTouch,
+}
+
+impl Assurance {
+    /// All of them, from the least up.
+    pub const ALL: [Self; 5] = [
+        Self::SameUser,
+        Self::Token,
+        Self::Passkey,
+        Self::Signed,
+        Self::SignedTouch,
+    ];
+
+    /// The word in records.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SameUser => "same-user",
+            Self::Token => "token",
+            Self::Passkey => "passkey",
+            Self::Signed => "signed",
+            Self::SignedTouch => "signed-touch",
+        }
+    }
+}
+
+/// Not a word for how sure it is who decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected same-user, token, passkey, signed or signed-touch")]
+pub struct NoAssurance;
+
+impl FromStr for Assurance {
+    type Err = NoAssurance;
+
+    fn from_str(text: &str) -> Result<Self, NoAssurance> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
+        known.ok_or(NoAssurance)
+    }
+}
+
+/// Whether a field says nothing that its absence would not.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Who allowed, refused or changed something.
@@ -61,16 +121,25 @@ pub enum By {
 }
 
 impl By {
-    /// Whether a person decided.
-    pub const fn is_person(&self) -> bool {
+    /// The person who decided, and how sure that is.
+    pub const fn person(&self) -> Option<(&Principal, Assurance)> {
         match self {
-            Self::Person { .. } => true,
+            Self::Person {
+                principal,
+                assurance,
+                ..
+            } => Some((principal, *assurance)),
             Self::Policy { .. }
             | Self::List { .. }
             | Self::Grant { .. }
             | Self::Rule { .. }
-            | Self::Tool => false,
+            | Self::Tool => None,
         }
+    }
+
+    /// Whether a person decided.
+    pub const fn is_person(&self) -> bool {
+        self.person().is_some()
     }
 }
 
