@@ -92,7 +92,10 @@ fn no_respelling_of_a_demanded_command_does_with_less() {
     };
     let mut past = Vec::new();
     for rule in RULES {
-        let require = r#"{"approvers":2,"from":["a@b.org","c@d.org"],"signed":true,"not_amender":true,"not_starter":true,"expires":"1h"}"#;
+        let require = concat!(
+            r#"{"approvers":2,"from":["a@b.org","c@d.org"],"signed":true,"#,
+            r#""not_amender":true,"not_starter":true,"expires":"1h"}"#
+        );
         let text = format!(r#"[{{"command":"{rule}","require":{require}}}]"#);
         for command in respellings(rule) {
             let of_user = verdict(&command, ApprovalPolicy::HighRisk, &text, None);

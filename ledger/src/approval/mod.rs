@@ -6,7 +6,8 @@ mod tests;
 
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::digest::Digest;
 use crate::id::{CallId, GrantId, Name, Principal};
@@ -90,6 +91,7 @@ pub enum By {
     /// A person.
     Person {
         /// How sure that is.
+        #[serde(deserialize_with = "proven")]
         assurance: Assurance,
         /// The way it came in.
         channel: Channel,
@@ -118,6 +120,18 @@ pub enum By {
     },
     /// The tool itself, which looked at its own effect.
     Tool,
+}
+
+/// Reads how sure it is who decided. No record of this release proves more than the user, so none
+/// may claim it.
+fn proven<'de, D: Deserializer<'de>>(from: D) -> Result<Assurance, D::Error> {
+    match Assurance::deserialize(from)? {
+        Assurance::SameUser => Ok(Assurance::SameUser),
+        claimed => {
+            let what = format!("nothing proves the assurance {}", claimed.as_str());
+            Err(D::Error::custom(what))
+        }
+    }
 }
 
 impl By {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Approver, Assurance, Demands, Miss};
+use super::{Approver, Assurance, By, Demands, Miss};
 use crate::id::Principal;
 
 fn name(text: &str) -> Principal {
@@ -57,6 +57,22 @@ fn assurance_has_one_word_and_one_order() {
     }
     for wrong in ["", "Signed", "signed ", "person"] {
         assert!(wrong.parse::<Assurance>().is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn no_record_claims_an_assurance_that_nothing_proves() {
+    for assurance in Assurance::ALL {
+        let word = assurance.as_str();
+        let text = format!(
+            r#"{{"assurance":"{word}","channel":"cli","kind":"person","principal":"uid:1000"}}"#
+        );
+        let read = serde_json::from_str::<By>(&text);
+        assert_eq!(
+            read.is_ok(),
+            assurance == Assurance::SameUser,
+            "{word}: {read:?}"
+        );
     }
 }
 

@@ -236,7 +236,7 @@ pub(crate) fn is_expired(card: &Card, look: &Look) -> bool {
 }
 
 /// The calls of one run that wait for an approval.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Approvals {
     /// Those that can be approved.
     open: Vec<CallId>,

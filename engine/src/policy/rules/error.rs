@@ -5,6 +5,9 @@ use crate::shell::wide::PatternError;
 /// How many people a rule may ask for: more than a company would find is a mistake.
 pub(super) const APPROVERS_MAX: u32 = 64;
 
+/// How many people a rule may name, so that every record has room for them.
+pub(super) const PEOPLE_MAX: usize = 64;
+
 /// Why rules do not load.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
@@ -103,6 +106,9 @@ pub enum Why {
     /// A list of people with nobody in it.
     #[error("`require.from` names nobody: name people, or leave it out where anyone may approve")]
     FromNobody,
+    /// A list that no record would hold.
+    #[error("`require.from` names more than {PEOPLE_MAX} people")]
+    FromMany,
     /// Not a person.
     #[error(
         "`require.from`: {0:?} is no name of a person: write one such as alice@example.org, or \

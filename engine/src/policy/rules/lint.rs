@@ -48,8 +48,8 @@ impl Rules {
             if rule.demands.is_out_of_reach() {
                 let demands = &rule.demands;
                 warn(format!(
-                    "needs {demands}: nobody can give that in this release, so only denials will be \
-                     accepted"
+                    "needs {demands}: nobody can give that in this release, so only denials will \
+                     be accepted"
                 ));
             }
             if let (Target::Path { .. }, None) = (&rule.target, &rule.tool) {

@@ -2,8 +2,9 @@
 //!
 //! An allow matches narrowly: a command by its key, a path exactly or by a pattern. An ask and a
 //! deny match widely: commands behind paths, wrappers and interpreters, paths in any case. The
-//! strictest of all that match decides; of several that ask, what all of them demand holds. A rule over paths speaks of the tools that name their
-//! paths; what a command touches is for its containment.
+//! strictest of all that match decides; of several that ask, what all of them demand holds. A rule
+//! over paths speaks of the tools that name their paths; what a command touches is for its
+//! containment.
 
 mod change;
 mod error;

@@ -12,7 +12,7 @@ use crate::shell;
 use crate::shell::wide::{Match, Pattern};
 use crate::steering::without_case;
 
-use super::error::{APPROVERS_MAX, RulesError, Why};
+use super::error::{APPROVERS_MAX, PEOPLE_MAX, RulesError, Why};
 use super::{Effect, Rule, Rules, Target};
 
 /// The tool that runs commands.
@@ -123,6 +123,9 @@ impl Require {
 fn people(names: &[String]) -> Result<BTreeSet<Principal>, Why> {
     if names.is_empty() {
         return Err(Why::FromNobody);
+    }
+    if names.len() > PEOPLE_MAX {
+        return Err(Why::FromMany);
     }
     let mut people = BTreeSet::new();
     for text in names {

@@ -162,6 +162,15 @@ fn what_is_wrong_is_named() {
         Origin::User,
     );
     assert!(found.starts_with("rule 2 (a b):"), "{found}");
+    let people: Vec<_> = (0..65).map(|uid| format!("'uid:{uid}'")).collect();
+    let from = |names: &[String]| {
+        format!(
+            "[[rules]]\ncommand='rm'\nrequire={{from=[{}]}}",
+            names.join(",")
+        )
+    };
+    rules(&from(&people[..64]));
+    assert!(error(&from(&people), Origin::User).contains("names more than 64 people"));
     assert!(error("[[rule]]\ncommand='rm'", Origin::User).contains("unknown field `rule`"));
 }
 
@@ -251,7 +260,8 @@ fn what_never_speaks_is_warned_about() {
             "[[rules]]\ncommand='rm'\nrequire={approvers=2}\n\
                 [[rules]]\ncommand='mv'\nrequire={signed=true,from=['a@b.org']}\n\
                 [[rules]]\ncommand='cp'\nrequire={from=['a@b.org']}\n\
-                [[rules]]\ncommand='dd'\nrequire={from=['uid:7'],not_starter=true,not_amender=true}\n\
+                [[rules]]\ncommand='dd'\n\
+                require={from=['uid:7'],not_starter=true,not_amender=true}\n\
                 [[rules]]\ncommand='dd'\nrequire={from=['uid:8']}",
             vec![
                 "rule:rm needs 2 approvals: nobody can give that in this release, so only \

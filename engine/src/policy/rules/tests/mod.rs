@@ -11,15 +11,7 @@ use placet_ledger::approval::{Assurance, Demands};
 use super::{Judgement, Origin, Rules, Subject, strictest};
 
 /// The rule of the documentation, word for word.
-const KUBECTL: &str = r#"
-[[rules]]                         # strictest match wins; every rule carries its own tests, checked at load
-tool = "execute_command"          # also: path = "..", url = ".."; effect = "allow" | "ask" | "deny"; network = [443] on an allow
-command = "kubectl delete"
-require = { approvers = 2, from = ["alice@example.org", "bob@example.org"], signed = true }
-reason = "two people for cluster deletes"
-match = ["kubectl delete pod x", "kubectl --context prod delete pod x", "env kubectl delete pod x"]
-not_match = ["kubectl get pods"]
-"#;
+const KUBECTL: &str = include_str!("kubectl.toml");
 
 fn rules(text: &str) -> Rules {
     Rules::from_toml(text, Origin::User).unwrap_or_else(|error| panic!("{error}\n{text}"))

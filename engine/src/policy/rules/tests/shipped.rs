@@ -1,6 +1,6 @@
 //! What no entry covers, and what entries are for.
 
-use super::super::{Effect, Origin, Rules, SHIPPED, shipped};
+use super::super::{Effect, Rules, SHIPPED, shipped};
 use super::{Judgement, KUBECTL, on_command, rules};
 
 #[test]
@@ -136,5 +136,4 @@ fn shipped_rules_stand_before_those_of_a_person_and_say_nothing_themselves() {
     assert!(rules(KUBECTL).destructive("git push --force").is_none());
     let text = all.to_json().unwrap();
     assert_eq!(Rules::parse_json(&text).unwrap().to_json().unwrap(), text);
-    assert!(Rules::from_toml(KUBECTL, Origin::Workspace).is_err());
 }
