@@ -137,8 +137,10 @@ fn an_approval_that_is_not_what_was_demanded_does_not_fold() {
         // It can still be denied.
         given(and(waits(), [denied(1)]));
     }
-    let mut demands = Demands::default();
-    demands.not_amender = true;
+    let demands = Demands {
+        not_amender: true,
+        ..Demands::default()
+    };
     let story = and(named(), [proposed(1), asked(1), amended(3, 1)]);
     let story = and(story, [asked_for(3, demands)]);
     refused_because(story, &approved(3), "not what the call demands");

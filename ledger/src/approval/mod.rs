@@ -176,6 +176,16 @@ pub enum Actor {
     Clock,
 }
 
+impl Actor {
+    /// The person who caused it.
+    pub const fn person(&self) -> Option<&Principal> {
+        match self {
+            Self::Person { name } => Some(name),
+            Self::Policy | Self::Allowlist | Self::Engine | Self::Clock => None,
+        }
+    }
+}
+
 /// What an answer says about one pending call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {

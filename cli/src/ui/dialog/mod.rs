@@ -6,6 +6,7 @@
 //! verdict; what was never on the screen cannot be approved, and what was never wholly there is
 //! approved at the second press of a key, after a warning.
 
+mod decided;
 pub(crate) mod frame;
 mod line;
 mod seen;
@@ -264,19 +265,6 @@ impl Walk {
         }
     }
 
-    /// Why an approval of this call by whoever sits here does not count.
-    fn miss(&self, card: usize) -> Option<Miss> {
-        match self.asks(card)? {
-            Asks::Approval { miss, .. } => miss,
-            Asks::Question | Asks::InDoubt => None,
-        }
-    }
-
-    /// Whether a card asks for an approval, and one by whoever sits here counts.
-    fn counts(&self, card: usize) -> bool {
-        matches!(self.asks(card), Some(Asks::Approval { miss: None, .. }))
-    }
-
     fn asks(&self, card: usize) -> Option<Asks> {
         self.asked.get(card).map(|asked| asked.asks)
     }
@@ -434,76 +422,6 @@ impl Walk {
                 Move::Show
             }
         }
-    }
-
-    /// Decides about a card and goes on to the next one.
-    pub(crate) fn decide(&mut self, card: usize, verdict: Verdict) {
-        if matches!(self.asks(card), Some(Asks::Approval { .. })) {
-            self.take_up(card);
-        }
-        self.set(card, verdict);
-        let next = card.saturating_add(1);
-        self.at = if next < self.asked.len() {
-            At::Card(next)
-        } else {
-            self.first_open().map_or(At::Summary, At::Card)
-        };
-    }
-
-    fn set(&mut self, card: usize, verdict: Verdict) {
-        if let Some(slot) = self.verdicts.get_mut(card) {
-            *slot = Some(verdict);
-        }
-    }
-
-    /// The approvals of all runs that are not left waiting.
-    fn approvals(&self) -> Vec<usize> {
-        let cards = self.asked.iter().enumerate();
-        cards
-            .filter(|(_, asked)| matches!(asked.asks, Asks::Approval { .. }))
-            .map(|(card, _)| card)
-            .filter(|card| self.verdict(*card) != Some(&Verdict::Leave))
-            .collect()
-    }
-
-    /// Those of them that have no verdict yet.
-    fn open_approvals(&self) -> Vec<usize> {
-        let mut open = self.approvals();
-        open.retain(|card| self.verdict(*card).is_none());
-        open
-    }
-
-    /// A run gets answers to all of its approvals or to none: a verdict on one of them takes up
-    /// the others that were left.
-    fn take_up(&mut self, card: usize) {
-        let Some(run) = self.asked.get(card).map(|asked| asked.run) else {
-            return;
-        };
-        for (asked, verdict) in self.asked.iter().zip(&mut self.verdicts) {
-            let approval = matches!(asked.asks, Asks::Approval { .. });
-            if approval && asked.run == run && *verdict == Some(Verdict::Leave) {
-                *verdict = None;
-            }
-        }
-    }
-
-    /// Those of them of which an approval counts.
-    fn approvable(&self) -> Vec<usize> {
-        let mut open = self.open_approvals();
-        open.retain(|card| self.counts(*card));
-        open
-    }
-
-    /// A denial that was given before stands: whoever approves all means what is left.
-    fn approve_all(&mut self) {
-        for card in self.approvable() {
-            self.set(card, Verdict::Approve);
-        }
-        self.at = self.first_open().map_or(At::Summary, At::Card);
-    }
-
-    fn first_open(&self) -> Option<usize> {
-        self.verdicts.iter().position(Option::is_none)
     }
 
     /// Leaves a run as it is; where that was the only one, the walk ends.

@@ -225,12 +225,8 @@ pub(super) fn verdict(
         } => {
             let expires_at = expires_at(state, expires_ms)?;
             let rules = given.rules;
-            // What nobody judged, no record of a judgement stands behind.
-            let assessed = (tier != DeclaredRisk::Unknown)
-                .then(|| call.assessed().map(|assessed| assessed.record))
-                .flatten();
             Decided::fact(Event::ApprovalRequested(ApprovalRequested {
-                assessed,
+                assessed: judgement(call, tier),
                 assurance: demands.assurance,
                 authority,
                 call: id,
@@ -257,6 +253,12 @@ pub(super) fn verdict(
             return Err(Rejection::OutOfTurn(why));
         }
     })
+}
+
+/// The record of the judgement that a tier comes from; behind what nobody judged stands none.
+fn judgement(call: &Call, tier: DeclaredRisk) -> Option<Digest> {
+    let judged = call.assessed().filter(|_| tier != DeclaredRisk::Unknown);
+    judged.map(|assessed| assessed.record)
 }
 
 /// When an unanswered request is too late: a rule may say so before the park does. Both count from

@@ -5,7 +5,7 @@ use super::super::call::{
 };
 use super::super::state::RunState;
 use super::Evolved;
-use crate::approval::{Actor, Answer, By};
+use crate::approval::{Answer, By};
 use crate::containment::Level;
 use crate::content::{Blob, Blobs};
 use crate::digest::Digest;
@@ -167,10 +167,7 @@ impl RunState {
         let mut call = Call::new(event.call, asked.tool.clone(), asked.received, last);
         call.named = asked.named;
         call.supersedes = Some(old);
-        call.amender = match &envelope.header().actor {
-            Actor::Person { name } => Some(name.clone()),
-            Actor::Policy | Actor::Allowlist | Actor::Engine | Actor::Clock => None,
-        };
+        call.amender = envelope.header().actor.person().cloned();
         call.propose((ledger, run), event, envelope)?;
         asked.phase = Phase::Closed(Close::Superseded);
         asked.superseded_by = Some(event.call);

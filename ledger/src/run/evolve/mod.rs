@@ -68,10 +68,6 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         return Err("run.started has version 0");
     }
     let started: RunStarted = started.clone();
-    let starter = match &header.actor {
-        Actor::Person { name } => Some(name.clone()),
-        Actor::Policy | Actor::Allowlist | Actor::Engine | Actor::Clock => None,
-    };
     Ok(RunState {
         ledger: header.ledger,
         run: RunId::new(header.stream.uuid()),
@@ -82,7 +78,7 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
             at: header.at,
         },
         started_at: header.at,
-        starter,
+        starter: header.actor.person().cloned(),
         texts: envelope.blobs().clone(),
         policy: started.policy,
         allowlist: started.tool_allowlist.iter().cloned().collect(),
