@@ -197,6 +197,10 @@ fn rejected(rejection: &Rejection) -> (Kind, Option<&'static str>) {
             Kind::Conflict,
             Some("placet runs show RUN shows what stands in its place"),
         ),
+        Rejection::Unmet { .. } => (
+            Kind::Refused,
+            Some("placet runs reject RUN CALL --note WHY turns it down"),
+        ),
         Rejection::CallsOpen(_) => (
             Kind::Refused,
             Some("answer them first: placet runs show RUN"),

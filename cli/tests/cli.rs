@@ -18,6 +18,7 @@ mod commands;
 #[cfg(feature = "system-tests")]
 mod contain;
 mod damage;
+mod demands;
 mod docs;
 mod doctor;
 mod doubts;

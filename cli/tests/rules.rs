@@ -175,8 +175,8 @@ fn what_is_wrong_in_a_config_names_its_line() {
             "config.toml:1: rule 1 (rm): `match`: \"ls\" is not matched",
         ),
         (
-            "[[rules]]\ncommand = 'kubectl delete'\nrequire = { approvers = 2 }\n",
-            "this release cannot collect several approvals",
+            "[[rules]]\ncommand = 'kubectl delete'\nrequire = { approvers = 0 }\n",
+            "`require.approvers` is from 1 to 64, not 0",
         ),
     ] {
         let world = world(&[RM], config, "");

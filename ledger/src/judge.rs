@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::approval::By;
+use crate::approval::{By, Demands};
 use crate::containment::Level;
 use crate::event::{Demand, RefusalKind, RiskSource};
 use crate::id::{CallId, GrantId, Name};
@@ -122,8 +122,8 @@ pub enum Verdict {
     Ask {
         /// The row that asks.
         rule: Name,
-        /// How many must approve.
-        quorum: u32,
+        /// What their approvals must be.
+        demands: Demands,
         /// How it was judged.
         tier: DeclaredRisk,
         /// For how long this one call may stay unanswered, where the row says so.

@@ -24,12 +24,12 @@ impl Judge for Impatient {
         match gate(input) {
             Verdict::Ask {
                 rule,
-                quorum,
+                demands,
                 tier,
                 expires_ms: _,
             } if input.tool.as_str() == self.tool => Verdict::Ask {
                 rule,
-                quorum,
+                demands,
                 tier,
                 expires_ms: Some(self.expires_ms),
             },

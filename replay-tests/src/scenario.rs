@@ -2,7 +2,7 @@
 //! follow, or this rejection.
 
 use placet_ledger::answers::AnswerSet;
-use placet_ledger::approval::{Answer, CallAnswer};
+use placet_ledger::approval::{Answer, Assurance, CallAnswer, Channel};
 use placet_ledger::content::Blobs;
 use placet_ledger::digest::Digest;
 use placet_ledger::envelope::{Envelope, Header, stream_genesis};
@@ -130,6 +130,17 @@ impl Scenario {
     #[must_use]
     pub fn from_driver(mut self) -> Self {
         self.caller = Some(Caller::Driver);
+        self
+    }
+
+    /// The command comes from this person, known so surely.
+    #[must_use]
+    pub fn from_person(mut self, principal: &str, assurance: Assurance) -> Self {
+        self.caller = Some(Caller::Person {
+            principal: facts::name(principal),
+            channel: Channel::Cli,
+            assurance,
+        });
         self
     }
 

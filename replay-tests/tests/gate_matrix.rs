@@ -55,10 +55,14 @@ fn verdict(verdict: &Verdict) -> String {
         },
         Verdict::Ask {
             rule,
-            quorum,
+            demands,
             tier,
             expires_ms: _,
-        } => format!("asks {rule} {tier} of {quorum}"),
+        } => {
+            // What rules demand is looked at where rules are.
+            assert!(demands.is_number(), "{demands}");
+            format!("asks {rule} {tier} of {}", demands.quorum)
+        }
         Verdict::Question => String::from("puts the question"),
         Verdict::Unjudged => String::from("is judged first"),
         Verdict::Decline { kind, of, .. } => match of {

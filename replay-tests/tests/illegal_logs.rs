@@ -1,14 +1,16 @@
 //! Logs that no owner could have written do not fold: each rule of the fold, broken once.
 
-use placet_ledger::approval::By;
+use std::collections::BTreeSet;
+
+use placet_ledger::approval::{Assurance, By, Demands};
 use placet_ledger::budget::Limits;
 use placet_ledger::digest::Digest;
 use placet_ledger::event::{ApprovalGranted, Event, Outcome, SegmentEnd, Settlement, StartRefusal};
 use placet_replay::facts::{
-    EXPIRY_MS, Fact, amended, approved, asked, began, call, called, called_again, cancel_requested,
-    cleared, denied, expired, finished, in_doubt, last_word, name, narrowed, not_begun, prompted,
-    proposed, put_down, question, refused, replied, replied_to, revoked, settled,
-    settled_by_person, somebody, started, started_with, succeeded, taken_up, tightened,
+    EXPIRY_MS, Fact, amended, approved, asked, asked_for, began, call, called, called_again,
+    cancel_requested, cleared, denied, expired, finished, in_doubt, last_word, name, narrowed,
+    not_begun, prompted, proposed, put_down, question, refused, replied, replied_to, revoked,
+    settled, settled_by_person, somebody, started, started_with, succeeded, taken_up, tightened,
     tool_allowed,
 };
 use placet_replay::scenario::{Scenario, can_follow, given};
@@ -115,6 +117,33 @@ fn a_policy_that_answers_and_a_person_who_is_no_answer_do_not_fold() {
     });
     let facts = and(named(), [proposed(1)]);
     refused_because(facts, &by_person, "a person answers a request");
+}
+
+#[test]
+fn an_approval_that_is_not_what_was_demanded_does_not_fold() {
+    let change: [fn(&mut Demands); 5] = [
+        |demands| demands.quorum = 2,
+        |demands| demands.assurance = Assurance::Signed,
+        |demands| demands.from = Some(BTreeSet::from([name("uid:2000")])),
+        |demands| demands.from = Some(BTreeSet::new()),
+        |demands| demands.not_starter = true,
+    ];
+    for change in change {
+        let mut demands = Demands::default();
+        change(&mut demands);
+        let waits = || and(named(), [proposed(1), asked_for(1, demands.clone())]);
+        let because = "the approval is not what the call demands";
+        refused_because(waits(), &approved(1), because);
+        // It can still be denied.
+        given(and(waits(), [denied(1)]));
+    }
+    let demands = Demands {
+        not_amender: true,
+        ..Demands::default()
+    };
+    let story = and(named(), [proposed(1), asked(1), amended(3, 1)]);
+    let story = and(story, [asked_for(3, demands)]);
+    refused_because(story, &approved(3), "not what the call demands");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use placet_engine::policy::rules::Effect;
 
+use super::explained::needs;
 use super::text;
 use crate::wire::policy::{CheckedOut, RuleOut};
 
@@ -46,6 +47,7 @@ fn does(rule: &RuleOut) -> String {
     if let Some(expires) = &rule.expires {
         let _ignored = write!(line, ", for {}", text::inline(expires));
     }
+    line.push_str(&needs(&rule.demands.require));
     line
 }
 

@@ -4,7 +4,7 @@
 use placet_engine::engine::Explained;
 use placet_engine::policy::rules::Stand;
 use placet_engine::policy::{Certain, CommandStands, RuleStands, Stands};
-use placet_ledger::approval::By;
+use placet_ledger::approval::{By, Demands};
 use placet_ledger::containment::Containment;
 use placet_ledger::judge::Verdict;
 
@@ -140,7 +140,8 @@ fn rule_row(rule: &RuleStands) -> String {
         .map(|reason| format!(" ({reason})"))
         .unwrap_or_default();
     let name = text::marked(rule.rule.as_str());
-    format!("{} by {name}{of}{how}{reason}", rule.effect.as_str())
+    let needs = needs(&rule.demands);
+    format!("{} by {name}{of}{needs}{how}{reason}", rule.effect.as_str())
 }
 
 fn sandbox(stands: &Stands) -> String {
@@ -181,8 +182,14 @@ fn says(verdict: &Verdict) -> String {
             };
             format!("approve ({tier}), by {}{network}", whose(by))
         }
-        Verdict::Ask { rule, tier, .. } => {
-            format!("ask a person ({tier}), by {}", text::marked(rule.as_str()))
+        Verdict::Ask {
+            rule,
+            demands,
+            tier,
+            ..
+        } => {
+            let rule = text::marked(rule.as_str());
+            format!("ask a person ({tier}), by {rule}{}", needs(demands))
         }
         Verdict::Question => String::from("put the question to a person"),
         Verdict::Unjudged => String::from("ask whoever judges how risky it is"),
@@ -198,6 +205,14 @@ fn says(verdict: &Verdict) -> String {
             format!("decline, {kind}{rule}{of}")
         }
     }
+}
+
+/// What is demanded of approvals, where one by anyone is not enough.
+pub(super) fn needs(demands: &Demands) -> String {
+    if *demands == Demands::default() {
+        return String::new();
+    }
+    text::marked(&format!(", needs {demands}"))
 }
 
 fn whose(by: &By) -> String {

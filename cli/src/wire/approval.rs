@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use placet_engine::policy::allowlist;
 use placet_engine::shell;
+use placet_ledger::approval::Demands;
 use placet_ledger::containment::{Containment, Part};
 use placet_ledger::digest::Digest;
 use placet_ledger::event::RiskSource;
@@ -54,6 +55,9 @@ pub(crate) struct CardOut {
     expired: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     quorum: Option<QuorumOut>,
+    /// What is demanded of approvals beside their number.
+    #[serde(skip_serializing_if = "Demands::is_number")]
+    require: Demands,
     path: [RunId; 1],
     #[serde(skip_serializing_if = "Option::is_none")]
     supersedes: Option<CallId>,
@@ -189,6 +193,7 @@ impl CardOut {
                 need: quorum.need,
                 have: quorum.have,
             }),
+            require: card.demands,
             path: [card.run],
             supersedes: card.supersedes,
             containment: card.containment,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use placet_engine::engine::{Explained, OverEntry};
 use placet_engine::policy::rules::{Effect, Rule, Stand};
 use placet_engine::policy::{Certain, CommandStands, Member, RuleStands};
-use placet_ledger::approval::By;
+use placet_ledger::approval::{By, Demands};
 use placet_ledger::containment::{Containment, Part};
 use placet_ledger::id::{CallId, GrantId, Name};
 use placet_ledger::judge::Verdict;
@@ -50,6 +50,8 @@ struct SandboxOut {
 struct RuleStandsOut {
     rule: Name,
     effect: Effect,
+    #[serde(flatten)]
+    demands: DemandsOut,
     #[serde(rename = "of")]
     origin: &'static str,
     speaks: bool,
@@ -58,6 +60,25 @@ struct RuleStandsOut {
     why: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+}
+
+/// What a rule demands of approvals, where one by anyone is not enough.
+#[derive(Debug, Serialize)]
+pub(crate) struct DemandsOut {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quorum: Option<u32>,
+    /// All of it; as JSON, what is demanded beside the number.
+    #[serde(skip_serializing_if = "Demands::is_number")]
+    pub(crate) require: Demands,
+}
+
+impl From<&Demands> for DemandsOut {
+    fn from(demands: &Demands) -> Self {
+        Self {
+            quorum: Some(demands.quorum).filter(|quorum| *quorum != 1),
+            require: demands.clone(),
+        }
+    }
 }
 
 /// How a command is read, and how entries stand to it.
@@ -122,6 +143,9 @@ pub(crate) struct RuleOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     /// For how long a call waits.
     pub(crate) expires: Option<String>,
+    /// What it demands of approvals.
+    #[serde(flatten)]
+    pub(crate) demands: DemandsOut,
     /// Why it is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
@@ -142,6 +166,7 @@ impl RuleOut {
             command: written.command,
             path: written.path,
             network: written.network,
+            demands: DemandsOut::from(rule.demands()),
             expires: written.require.and_then(|require| require.expires),
             reason: written.reason,
             examples: written
@@ -187,6 +212,9 @@ enum VerdictOut {
     Ask {
         rule: Name,
         quorum: u32,
+        /// What is demanded beside their number.
+        #[serde(skip_serializing_if = "Demands::is_number")]
+        require: Demands,
         tier: DeclaredRisk,
         #[serde(skip_serializing_if = "Option::is_none")]
         expires_ms: Option<u64>,
@@ -227,12 +255,13 @@ impl From<&Verdict> for VerdictOut {
             }
             Verdict::Ask {
                 rule,
-                quorum,
+                demands,
                 tier,
                 expires_ms,
             } => Self::Ask {
                 rule: rule.clone(),
-                quorum: *quorum,
+                quorum: demands.quorum,
+                require: demands.clone(),
                 tier: *tier,
                 expires_ms: *expires_ms,
             },
@@ -294,6 +323,7 @@ impl RuleStandsOut {
         Self {
             rule: stands.rule.clone(),
             effect: stands.effect,
+            demands: DemandsOut::from(&stands.demands),
             origin: if stands.workspace {
                 "workspace"
             } else {

@@ -8,7 +8,7 @@ use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
-use placet_ledger::approval::By;
+use placet_ledger::approval::{By, Demands};
 use placet_ledger::containment::Containment;
 use placet_ledger::event::{Demand, RefusalKind, RiskSource};
 use placet_ledger::id::{CallId, Name};
@@ -308,11 +308,7 @@ fn by_deny_rule(case: &Case<'_>) -> Option<Verdict> {
 
 fn by_ask_rule(case: &Case<'_>) -> Option<Verdict> {
     match &*case.ruled {
-        Ruled::Ask {
-            rule,
-            quorum,
-            expires_ms,
-        } => Some(ask_for(case, rule.as_str(), *quorum, *expires_ms)),
+        Ruled::Ask { rule, .. } => Some(ask(case, rule.as_str())),
         Ruled::Unknown => Some(ask(case, "rules-unreadable")),
         Ruled::Deny(_) | Ruled::Allow(..) | Ruled::Silent => None,
     }
@@ -413,17 +409,23 @@ fn approve(case: &Case<'_>, rule: &str) -> Option<Verdict> {
     Some(clear(case, by, BTreeSet::new()))
 }
 
-/// Asks a person, where one can answer, now or later.
+/// Asks people, where one can answer, now or later. Whichever row asks, what rules demand of the
+/// approvals and the time that they give hold.
 fn ask(case: &Case<'_>, rule: &str) -> Verdict {
-    ask_for(case, rule, 1, None)
-}
-
-/// Asks as many people as a rule wants, in the time that it gives.
-fn ask_for(case: &Case<'_>, rule: &str, quorum: u32, expires_ms: Option<u64>) -> Verdict {
+    let (demands, expires_ms) = match &*case.ruled {
+        Ruled::Ask {
+            demands,
+            expires_ms,
+            ..
+        } => (demands.clone(), *expires_ms),
+        Ruled::Deny(_) | Ruled::Unknown | Ruled::Allow(..) | Ruled::Silent => {
+            (Demands::default(), None)
+        }
+    };
     match (case.attendance, self::rule(rule)) {
         (Attendance::Person | Attendance::Park, Some(rule)) => Verdict::Ask {
             rule,
-            quorum,
+            demands,
             tier: shown_tier(case),
             expires_ms,
         },

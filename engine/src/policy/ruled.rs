@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use placet_ledger::approval::Demands;
 use placet_ledger::id::Name;
 use placet_ledger::judge::{GateInput, Unreadable};
 
@@ -20,8 +21,8 @@ pub(super) enum Ruled {
     Ask {
         /// The rule that asks.
         rule: Name,
-        /// How many must approve.
-        quorum: u32,
+        /// What their approvals must be.
+        demands: Demands,
         /// For how long it may wait.
         expires_ms: Option<u64>,
     },
@@ -53,16 +54,16 @@ fn judged(input: &GateInput<'_>) -> Result<Ruled, Unknown> {
         Judgement::Deny { rule } => Ruled::Deny(rule),
         Judgement::Ask {
             rule,
-            quorum,
+            demands,
             expires_ms,
         }
         | Judgement::Unreadable {
             rule,
-            quorum,
+            demands,
             expires_ms,
         } => Ruled::Ask {
             rule,
-            quorum,
+            demands,
             expires_ms,
         },
         Judgement::Allow { rule, network } => Ruled::Allow(rule, network),

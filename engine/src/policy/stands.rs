@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use placet_ledger::approval::Demands;
 use placet_ledger::containment::Level;
 use placet_ledger::id::{GrantId, Name};
 use placet_ledger::judge::{CommandInput, GateInput, Verdict};
@@ -77,6 +78,8 @@ pub struct RuleStands {
     pub rule: Name,
     /// What it does.
     pub effect: Effect,
+    /// What it demands of approvals.
+    pub demands: Demands,
     /// Whether it is one of the workspace.
     pub workspace: bool,
     /// How it stands.
@@ -125,6 +128,7 @@ impl Set {
             .map(|(rule, stand)| RuleStands {
                 rule: rule.name().clone(),
                 effect: rule.effect(),
+                demands: rule.demands().clone(),
                 workspace: self.workspace,
                 stand,
                 reason: rule.reason().map(str::to_owned),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use placet_ledger::approval::By;
-use placet_ledger::containment::Level;
+use placet_ledger::approval::{Assurance, By, Demands};
+use placet_ledger::containment::{Level, Part};
 use placet_ledger::id::Name;
 use placet_ledger::judge::{CommandInput, GateInput, RulesInput, Verdict};
 use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule};
@@ -75,6 +75,105 @@ fn no_respelling_of_a_denied_command_is_approved() {
         }
     }
     assert!(past.is_empty(), "{}", past.join("\n"));
+}
+
+#[test]
+fn no_respelling_of_a_demanded_command_does_with_less() {
+    let demands = Demands {
+        quorum: 2,
+        assurance: Assurance::Signed,
+        from: Some(
+            ["a@b.org", "c@d.org"]
+                .map(|name| name.parse().unwrap())
+                .into(),
+        ),
+        not_amender: true,
+        not_starter: true,
+    };
+    let mut past = Vec::new();
+    for rule in RULES {
+        let require = concat!(
+            r#"{"approvers":2,"from":["a@b.org","c@d.org"],"signed":true,"#,
+            r#""not_amender":true,"not_starter":true,"expires":"1h"}"#
+        );
+        let text = format!(r#"[{{"command":"{rule}","require":{require}}}]"#);
+        for command in respellings(rule) {
+            let of_user = verdict(&command, ApprovalPolicy::HighRisk, &text, None);
+            let of_workspace = verdict(&command, ApprovalPolicy::HighRisk, "[]", Some(&text));
+            for said in [of_user, of_workspace] {
+                let all = matches!(
+                    &said,
+                    Verdict::Ask {
+                        demands: asked,
+                        expires_ms: Some(3_600_000),
+                        ..
+                    } if *asked == demands
+                );
+                if !all {
+                    past.push(format!("{rule}: {command}: {said:?}"));
+                }
+            }
+        }
+    }
+    assert!(past.is_empty(), "{}", past.join("\n"));
+}
+
+/// What the gate says of a call that asks always, or since it is shut in less than it must be.
+fn verdict_on_paths(paths: &[&str], level: Level, rules: &str, plugin: bool) -> Verdict {
+    let tool: Name = "write_file".parse().unwrap();
+    let allowlist = BTreeSet::from([tool.clone()]);
+    gate(&GateInput {
+        tool: &tool,
+        paired: true,
+        question: false,
+        reach: Some(paths.iter().map(|path| (*path).to_owned()).collect()),
+        declared: DeclaredRisk::HighRisk,
+        policy: ApprovalPolicy::HighRisk,
+        allowlist: &allowlist,
+        offered: true,
+        attendance: Attendance::Park,
+        repeats: None,
+        command: None,
+        level,
+        weaker: false,
+        containment: ContainmentRule::Require,
+        assessed: None,
+        judgeable: false,
+        plugin,
+        rules: RulesInput {
+            recorded: Ok(rules.as_bytes()),
+            current: Ok(rules.as_bytes()),
+            narrowing: None,
+        },
+        grants: Vec::new(),
+    })
+}
+
+#[test]
+fn what_rules_demand_holds_whichever_row_asks() {
+    let rules = r#"[{"tool":"write_file","require":{"signed":true,"expires":"1h"}}]"#;
+    let full = || Level::IN_PROCESS;
+    let less = || Level::of(BTreeSet::from([Part::Network]));
+    for (paths, level, plugin, row) in [
+        (&["notes.txt"][..], full(), false, "rule:write_file"),
+        (&["notes.txt"], less(), false, "rule:write_file"),
+        (&[".envrc"], full(), false, "always:environment"),
+        (&["notes.txt"], full(), true, "plugin"),
+    ] {
+        let said = verdict_on_paths(paths, level, rules, plugin);
+        let Verdict::Ask {
+            rule,
+            demands,
+            expires_ms,
+            ..
+        } = said
+        else {
+            panic!("{row}: {said:?}");
+        };
+        assert_eq!(rule.as_str(), row);
+        assert_eq!(demands.assurance, Assurance::Signed, "{row}");
+        assert_eq!(expires_ms, Some(3_600_000), "{row}");
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) fn recorded_verdict(
             asked.call,
             Verdict::Ask {
                 rule: asked.rule.clone(),
-                quorum: asked.quorum,
+                demands: asked.demands(),
                 tier: asked.tier,
                 expires_ms: expires_ms(before, asked.expires_at),
             },
@@ -160,13 +160,13 @@ fn said(verdict: &Verdict) -> String {
         }
         Verdict::Ask {
             rule,
-            quorum,
+            demands,
             tier,
             expires_ms,
         } => {
             let expires = expires_ms.map(|ms| format!(", for {ms} ms"));
             let expires = expires.unwrap_or_default();
-            format!("ask {quorum} person(s) as {tier} by {rule}{expires}")
+            format!("ask for {demands} as {tier} by {rule}{expires}")
         }
         Verdict::Question => String::from("put the question to a person"),
         Verdict::Unjudged => String::from("judge it first"),

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::approval::By;
+use crate::approval::{Assurance, By, Demands};
 use crate::containment::{Containment, Part};
 use crate::content::Commitment;
 use crate::digest::Digest;
-use crate::id::{AnswerId, CallId, Name, Version};
+use crate::id::{AnswerId, CallId, Name, Principal, Version};
 use crate::risk::DeclaredRisk;
 use crate::time::Timestamp;
 
@@ -19,6 +19,9 @@ pub struct ApprovalRequested {
     /// Digest of the `risk.assessed` that the tier comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assessed: Option<Digest>,
+    /// The least assurance of an approval.
+    #[serde(default, skip_serializing_if = "crate::approval::is_default")]
+    pub assurance: Assurance,
     /// Version of the authority stream it was judged on.
     pub authority: Version,
     /// The call.
@@ -28,9 +31,18 @@ pub struct ApprovalRequested {
     pub containment: Option<Containment>,
     /// From then on an answer is too late.
     pub expires_at: Timestamp,
+    /// Whose approvals count: those of anyone if absent, of nobody if empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<BTreeSet<Principal>>,
     /// What is missing then of the containment profile.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub missing: BTreeSet<Part>,
+    /// Whether the approval of who amended the call does not count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_amender: bool,
+    /// Whether that of who started the run does not count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_starter: bool,
     /// Digest of the proposal.
     pub proposal: Digest,
     /// How many people must approve.
@@ -41,6 +53,19 @@ pub struct ApprovalRequested {
     pub rules: Commitment,
     /// How it was judged; unknown where nothing was.
     pub tier: DeclaredRisk,
+}
+
+impl ApprovalRequested {
+    /// What the approvals must be.
+    pub fn demands(&self) -> Demands {
+        Demands {
+            quorum: self.quorum,
+            assurance: self.assurance,
+            from: self.from.clone(),
+            not_amender: self.not_amender,
+            not_starter: self.not_starter,
+        }
+    }
 }
 
 /// A grant.

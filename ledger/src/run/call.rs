@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::approval::{Answer, By};
+use crate::approval::{Answer, By, Demands};
 use crate::containment::Level;
 use crate::content::Blob;
 use crate::digest::Digest;
 use crate::event::{Demand, RefusalKind, RiskSource, Settlement};
-use crate::id::{AnswerId, CallId, EventId, Name, Version};
+use crate::id::{AnswerId, CallId, EventId, Name, Principal, Version};
 use crate::policy::{ASK_USER, EXECUTE_COMMAND};
 use crate::precondition::PreconditionKind;
 use crate::program::ProgramClass;
@@ -136,8 +136,8 @@ pub struct Requested {
     pub rule: Name,
     /// How it was judged.
     pub tier: DeclaredRisk,
-    /// How many must approve.
-    pub quorum: u32,
+    /// What the approvals must be.
+    pub demands: Demands,
     /// How its process is shut in, where that is weaker than the proposal says.
     pub weaker: Option<Level>,
 }
@@ -193,6 +193,7 @@ pub struct Call {
     pub(super) named: CallId,
     pub(super) supersedes: Option<CallId>,
     pub(super) superseded_by: Option<CallId>,
+    pub(super) amender: Option<Principal>,
     pub(super) repeats: Option<CallId>,
     pub(super) refused_by: Option<Name>,
     pub(super) tool: Option<Name>,
@@ -226,6 +227,7 @@ impl Call {
             named: id,
             supersedes: None,
             superseded_by: None,
+            amender: None,
             repeats: None,
             refused_by: None,
             tool,
@@ -265,6 +267,11 @@ impl Call {
     /// The call that took its place.
     pub fn superseded_by(&self) -> Option<CallId> {
         self.superseded_by
+    }
+
+    /// The person who gave it its arguments, in place of the model's.
+    pub fn amender(&self) -> Option<&Principal> {
+        self.amender.as_ref()
     }
 
     /// The denied call that it was refused for repeating.

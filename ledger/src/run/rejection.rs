@@ -1,6 +1,7 @@
 //! Why a command yields no events. Nothing was recorded, and the run is as it was.
 
 use crate::answers::CoverageError;
+use crate::approval::Unmet;
 use crate::event::Outcome;
 use crate::id::{CallId, GrantId, Name};
 
@@ -52,6 +53,14 @@ pub enum Rejection {
         call: CallId,
         /// What stands in its place.
         by: CallId,
+    },
+    /// An approval that is not what its call demands.
+    #[error("{call} {unmet}; it can be denied")]
+    Unmet {
+        /// The call.
+        call: CallId,
+        /// What is demanded, and what the approval is.
+        unmet: Box<Unmet>,
     },
     /// Calls are open: nothing new enters the run.
     #[error("calls are open: {}", list(.0))]

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::{Call, Phase};
+use crate::approval::{Approver, Assurance, Unmet};
 use crate::budget::{Limits, Tokens, Usage};
 use crate::content::{Blob, Blobs};
 use crate::digest::Digest;
 use crate::event::{OpenCall, OpenWhy, Outcome, RunStarted, Stop};
-use crate::id::{AnswerId, CallId, DriverId, EventId, LedgerId, Name, RunId, Version};
+use crate::id::{AnswerId, CallId, DriverId, EventId, LedgerId, Name, Principal, RunId, Version};
 use crate::policy::{ApprovalPolicy, Attendance};
 use crate::proposal::set_digest;
 use crate::time::Timestamp;
@@ -122,6 +123,7 @@ pub struct RunState {
     pub(super) head: Head,
     pub(super) started: RunStarted,
     pub(super) started_at: Timestamp,
+    pub(super) starter: Option<Principal>,
     pub(super) texts: Blobs,
     pub(super) policy: ApprovalPolicy,
     pub(super) allowlist: BTreeSet<Name>,
@@ -166,6 +168,11 @@ impl RunState {
     /// When it was started.
     pub fn started_at(&self) -> Timestamp {
         self.started_at
+    }
+
+    /// Who started it, where a person did.
+    pub fn starter(&self) -> Option<&Principal> {
+        self.starter.as_ref()
     }
 
     /// The contents it was started with: prompt, system, workspace, scope.
@@ -289,6 +296,22 @@ impl RunState {
         let asked = |call: &Call| Some((call.id, call.requested.as_ref()?.digest));
         let pending = self.awaited().filter(|call| call.phase == Phase::Pending);
         pending.filter_map(asked).collect()
+    }
+
+    /// Whether a person's approval of a call is what it demands.
+    pub fn accepts(
+        &self,
+        call: &Call,
+        (principal, assurance): (&Principal, Assurance),
+    ) -> Result<(), Unmet> {
+        let approver = Approver {
+            principal,
+            assurance,
+            starter: self.starter(),
+            amender: call.amender(),
+        };
+        let demands = call.requested().map(|asked| &asked.demands);
+        demands.map_or(Ok(()), |demands| demands.met_by(approver))
     }
 
     /// The calls that were answered in one set, in call order.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::approval::Demands;
 use crate::containment::{Containment, Part};
 use crate::content::{Blob, Commitment, Contents};
 use crate::digest::Digest;
@@ -102,6 +103,9 @@ pub struct Card {
     /// How many must approve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quorum: Option<Quorum>,
+    /// What the approvals of a pending call must be; as JSON, what is demanded beside their number.
+    #[serde(rename = "require", skip_serializing_if = "Demands::is_number")]
+    pub demands: Demands,
     /// How what it runs is shut in.
     pub containment: Containment,
     /// What is missing of the containment profile.
@@ -220,7 +224,8 @@ impl Card {
             detail: reader.text("detail", doubt_detail(kind, call)),
             requested_at: asked_at(call),
             expires_at: call.expires_at(),
-            quorum: requested.map(|asked| quorum(asked.quorum, kind)),
+            quorum: requested.map(|asked| quorum(asked.demands.quorum, kind)),
+            demands: demands(call, kind),
             containment: level.containment(),
             missing: level.missing().clone(),
             network: proposed.network.clone(),
@@ -311,6 +316,12 @@ const fn quorum(need: u32, kind: CardKind) -> Quorum {
         CardKind::InDoubt => need,
     };
     Quorum { need, have }
+}
+
+/// What the approvals of a call that waits for them must be.
+fn demands(call: &Call, kind: CardKind) -> Demands {
+    let asked = call.requested().filter(|_| kind == CardKind::Approval);
+    asked.map_or_else(Demands::default, |asked| asked.demands.clone())
 }
 
 /// Earlier calls of the batch that may still change something, the nearest first.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Projection;
-use crate::approval::{Actor, By};
+use crate::approval::{Actor, By, Demands};
 use crate::envelope::Recorded;
 use crate::event::{
     ApprovalGranted, ApprovalRequested, CallProposed, CallRefused, Event, ExecutionEnded,
@@ -275,12 +275,13 @@ fn call_refused(e: &CallRefused) -> String {
 
 fn approval_requested(e: &ApprovalRequested) -> String {
     let (tier, rule, expires_at) = (e.tier, &e.rule, e.expires_at);
-    let quorum = if e.quorum == 1 {
+    let demands = e.demands();
+    let needs = if demands == Demands::default() {
         String::new()
     } else {
-        format!(", quorum {}", e.quorum)
+        format!(", needs {demands}")
     };
-    format!("{tier} by {rule}{quorum}, expires {expires_at}")
+    format!("{tier} by {rule}{needs}, expires {expires_at}")
 }
 
 fn approval_granted(e: &ApprovalGranted) -> String {

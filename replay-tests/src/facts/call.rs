@@ -1,6 +1,6 @@
 //! Events of one call: proposed, asked about, allowed, executed.
 
-use placet_ledger::approval::By;
+use placet_ledger::approval::{By, Demands};
 use placet_ledger::containment::Containment;
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{
@@ -127,28 +127,32 @@ pub fn refused(number: u32, kind: RefusalKind) -> Fact {
 ///
 /// When it is built before `model.replied`.
 pub fn asked(number: u32) -> Fact {
-    asked_of(number, 1)
+    asked_for(number, Demands::default())
 }
 
-/// The same, of several people.
+/// The same, where approvals must be such.
 ///
 /// # Panics
 ///
 /// When it is built before `model.replied`.
-pub fn asked_of(number: u32, quorum: u32) -> Fact {
+pub fn asked_for(number: u32, demands: Demands) -> Fact {
     Fact::of(move |state| {
         let Turn::Replied { at, .. } = state.turn() else {
             panic!("nothing is asked before the model replied");
         };
         Event::ApprovalRequested(ApprovalRequested {
             assessed: None,
+            assurance: demands.assurance,
             containment: None,
             missing: BTreeSet::new(),
             authority: AUTHORITY,
             call: call(number),
             expires_at: at.plus_ms(state.started().park_expiry_ms),
+            from: demands.from.clone(),
+            not_amender: demands.not_amender,
+            not_starter: demands.not_starter,
             proposal: proposal(state, number),
-            quorum,
+            quorum: demands.quorum,
             rule: name("policy:false"),
             rules: rules(),
             tier: DeclaredRisk::HighRisk,

@@ -6,7 +6,7 @@
 mod call;
 
 pub use call::{
-    amended, approved, asked, asked_of, began, cleared, denied, expired, failed, in_doubt,
+    amended, approved, asked, asked_for, began, cleared, denied, expired, failed, in_doubt,
     interrupted, not_begun, proposed, question, refused, replied_to, revoked, settled,
     settled_by_person, stale, succeeded,
 };

@@ -5,8 +5,8 @@ use placet_ledger::approval::{Answer, CallAnswer};
 use placet_ledger::event::{OpenWhy, Outcome, SegmentEnd};
 use placet_ledger::run::{Command, Rejection};
 use placet_replay::facts::{
-    ANSWER, EXPIRY_MS, Fact, approved, asked, asked_of, began, call, cleared, denied, expired,
-    finished, in_doubt, parked, proposed, put_down, started_with,
+    ANSWER, EXPIRY_MS, Fact, approved, asked, began, call, cleared, denied, expired, finished,
+    in_doubt, parked, proposed, put_down, started_with,
 };
 use placet_replay::scenario::given;
 
@@ -168,21 +168,4 @@ fn nothing_expires_before_its_time_or_without_a_question() {
     .later(EXPIRY_MS)
     .when(Command::Expire)
     .then_rejected(&Rejection::NotExpired);
-}
-
-#[test]
-fn one_person_never_grants_what_needs_several() {
-    let wants_two = || and(named(&["set"]), [proposed(1), asked_of(1, 2)]);
-    let alone = Rejection::OutOfTurn(
-        "it needs the approval of several people, which cannot be collected: deny it",
-    );
-    given(wants_two())
-        .when_answered(&[(1, true)])
-        .then_rejected(&alone);
-    given(wants_two())
-        .when_told([(1, Answer::ApproveAlways)])
-        .then_rejected(&alone);
-    given(wants_two())
-        .when_answered(&[(1, false)])
-        .then([denied(1)]);
 }

@@ -19,12 +19,12 @@ fn asks_for(ms: u64) -> Verdict {
     match asks() {
         Verdict::Ask {
             rule,
-            quorum,
+            demands,
             tier,
             expires_ms: _,
         } => Verdict::Ask {
             rule,
-            quorum,
+            demands,
             tier,
             expires_ms: Some(ms),
         },

@@ -4,12 +4,13 @@
 mod answers;
 mod calls;
 mod clocks;
+mod demands;
 mod lifecycle;
 mod policy;
 mod rejections;
 mod words;
 
-use placet_ledger::approval::By;
+use placet_ledger::approval::{By, Demands};
 use placet_ledger::budget::{Tokens, Usd};
 use placet_ledger::containment::Level;
 use placet_ledger::digest::{Purpose, digest};
@@ -116,7 +117,7 @@ fn begin(number: u32) -> Command {
 fn asks() -> Verdict {
     Verdict::Ask {
         rule: name("policy:false"),
-        quorum: 1,
+        demands: Demands::default(),
         tier: DeclaredRisk::HighRisk,
         expires_ms: None,
     }

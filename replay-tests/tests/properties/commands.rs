@@ -1,6 +1,6 @@
 //! Commands in any order, and the one that is due often enough for a story to get somewhere.
 
-use placet_ledger::approval::By;
+use placet_ledger::approval::{By, Demands};
 use placet_ledger::budget::{Limits, Tokens, Usd};
 use placet_ledger::containment::Level;
 use placet_ledger::digest::{Digest, Purpose, digest};
@@ -107,7 +107,7 @@ pub(super) fn verdict(op: Op, state: Option<&RunState>) -> Verdict {
         },
         2 | 3 => Verdict::Ask {
             rule: name("policy:false"),
-            quorum: 1,
+            demands: Demands::default(),
             tier,
             expires_ms: (op.choice == 3).then_some(EXPIRY_MS / 2),
         },

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use placet_engine::engine::EngineError;
-use placet_ledger::approval::Channel;
+use placet_ledger::approval::{By, Channel};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{CallId, RunId};
+use placet_ledger::run::Caller;
 use placet_ledger::store::pages::run_list;
 use placet_ledger::view::{self, Card, CardKind};
 
@@ -54,9 +55,10 @@ pub(super) fn ask(
     let mut said = None;
     let mut draft = None;
     loop {
-        let shown = wiring.block_on(cards(open, scope))?;
+        let by = wiring.caller_by(Channel::Terminal)?;
+        let shown = wiring.block_on(cards(open, scope, &by))?;
         let shown = in_time(wiring, shown);
-        let asked: Vec<Asked> = shown.iter().map(|shown| asked(&shown.card)).collect();
+        let asked: Vec<Asked> = shown.iter().map(asked).collect();
         if kept.left_all(&asked) {
             return Ok(Asking::Left);
         }
@@ -137,10 +139,12 @@ fn amend(
     }
 }
 
-fn asked(card: &Card) -> Asked {
+fn asked(shown: &Shown) -> Asked {
+    let card = &shown.card;
     let asks = match card.kind {
         CardKind::Approval => Asks::Approval {
             always: offer::always(card),
+            miss: shown.miss,
         },
         CardKind::Question => Asks::Question,
         CardKind::InDoubt => Asks::InDoubt,
@@ -169,12 +173,16 @@ fn in_time(wiring: &mut Wiring<'_>, shown: Vec<Shown>) -> Vec<Shown> {
     shown
 }
 
-/// The cards that wait for a person.
-pub(super) async fn cards(open: &Open, scope: Scope) -> Result<Vec<Shown>, CommandError> {
+/// The cards that wait for a person, before the one that would answer them.
+pub(super) async fn cards(
+    open: &Open,
+    scope: Scope,
+    by: &Caller,
+) -> Result<Vec<Shown>, CommandError> {
     let runs = run_list(&**open.ledger.store()).await;
     let runs = runs.map_err(reading::damaged)?;
     match scope {
-        Scope::Run(run) => cards_of(open, run, runs.shortest_prefix(run)).await,
+        Scope::Run(run) => cards_of(open, (run, runs.shortest_prefix(run)), by).await,
         Scope::Inbox => {
             let order: Vec<(RunId, CallId)> = view::inbox(&runs, &BTreeMap::new())
                 .into_iter()
@@ -183,7 +191,7 @@ pub(super) async fn cards(open: &Open, scope: Scope) -> Result<Vec<Shown>, Comma
             let waiting: BTreeSet<RunId> = order.iter().map(|(run, _)| *run).collect();
             let mut shown = Vec::new();
             for run in waiting {
-                shown.extend(cards_of(open, run, runs.shortest_prefix(run)).await?);
+                shown.extend(cards_of(open, (run, runs.shortest_prefix(run)), by).await?);
             }
             let place = |shown: &Shown| {
                 let card = (shown.card.run, shown.card.call);
@@ -195,19 +203,26 @@ pub(super) async fn cards(open: &Open, scope: Scope) -> Result<Vec<Shown>, Comma
     }
 }
 
-async fn cards_of(open: &Open, run: RunId, prefix: String) -> Result<Vec<Shown>, CommandError> {
+async fn cards_of(
+    open: &Open,
+    (run, prefix): (RunId, String),
+    by: &Caller,
+) -> Result<Vec<Shown>, CommandError> {
+    let by = by.person();
     let look = open.ledger.look(run, |state, contents| {
         let left = state.usage().remaining(state.limits());
         let beside = Beside {
             prefix,
             budget: budget(&(*state.limits()).into(), &left.into()),
         };
-        let cards = state
-            .batch()
-            .filter_map(|call| Card::of(state, call, contents));
-        let shown = cards.map(|card| Shown {
-            card,
-            beside: beside.clone(),
+        let person = by.as_ref().and_then(By::person);
+        let miss = |call| Some(state.accepts(call, person?).err()?.miss);
+        let shown = state.batch().filter_map(|call| {
+            Some(Shown {
+                card: Card::of(state, call, contents)?,
+                beside: beside.clone(),
+                miss: miss(call),
+            })
         });
         shown.collect()
     });

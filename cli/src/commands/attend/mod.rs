@@ -119,7 +119,8 @@ pub(crate) fn show_cards(
 ) -> Result<(), CommandError> {
     let mut look = reading::look(wiring);
     look.color = wiring.printer.color_beside();
-    for shown in wiring.block_on(ask::cards(open, Scope::Run(run)))? {
+    let by = wiring.caller()?;
+    for shown in wiring.block_on(ask::cards(open, Scope::Run(run), &by))? {
         let card = card::card(&shown.card, &shown.beside.prefix, &look);
         wiring.printer.beside(&card);
     }

@@ -153,7 +153,7 @@ impl Talk<'_> {
 
     /// The whole card in the person's pager; its colours are not every pager's.
     fn page(&mut self, index: usize) {
-        let Some(Shown { card, beside }) = self.shown.get(index) else {
+        let Some(Shown { card, beside, .. }) = self.shown.get(index) else {
             return;
         };
         let look = Look {

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use placet_engine::steering::asks_always;
+use placet_ledger::approval::Demands;
 use placet_ledger::id::{CallId, Name};
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, CardKind};
@@ -214,22 +215,32 @@ fn block(text: &str, letters: Letters, look: &Look, most: usize) -> Vec<Row> {
     rows::rows(text, look.margin(letters), most, |_| paint)
 }
 
-/// The command lines that answer all that is pending in a run, which are `calls`.
-pub(crate) fn answers(prefix: &str, set: &str, calls: &[CallId], look: &Look) -> String {
+/// The command lines that answer all that is pending in a run.
+pub(crate) fn answers(prefix: &str, set: &str, pending: &Approvals, look: &Look) -> String {
     let program = &look.program;
-    let mut out = format!(
-        "set code {set}: it stands for every request of {prefix} above\n  \
-         {program} runs approve {prefix} --set {set}\n  \
-         {program} runs reject {prefix} --set {set} --note \"why\"\n"
+    let mut out = format!("set code {set}: it stands for every request of {prefix} above\n");
+    let Approvals { open, denied_only } = pending;
+    if denied_only.is_empty() {
+        let _ignored = writeln!(out, "  {program} runs approve {prefix} --set {set}");
+    }
+    let _ignored = writeln!(
+        out,
+        "  {program} runs reject {prefix} --set {set} --note \"why\""
     );
-    if let [first @ .., last] = calls
-        && !first.is_empty()
-    {
-        let first: Vec<_> = first.iter().map(CallId::to_string).collect();
+    let (some, rest) = match (open.as_slice(), denied_only.is_empty()) {
+        ([first @ .., last], true) => (first, vec![*last]),
+        (all, _) => (all, denied_only.clone()),
+    };
+    if !some.is_empty() {
+        let words = |calls: &[CallId]| {
+            let calls: Vec<_> = calls.iter().map(CallId::to_string).collect();
+            calls.join(" ")
+        };
         let _ignored = writeln!(
             out,
-            "  {program} runs approve {prefix} {} --reject {last} --set {set} --note \"why\"",
-            first.join(" ")
+            "  {program} runs approve {prefix} {} --reject {} --set {set} --note \"why\"",
+            words(some),
+            words(&rest)
         );
     }
     out
@@ -240,12 +251,30 @@ pub(crate) fn is_expired(card: &Card, look: &Look) -> bool {
     card.kind != CardKind::InDoubt && card.expires_at.is_some_and(|at| look.now >= at)
 }
 
+/// The calls of one run that wait for an approval.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Approvals {
+    /// Those that can be approved.
+    open: Vec<CallId>,
+    /// Those of which only a denial is accepted.
+    denied_only: Vec<CallId>,
+}
+
 /// The approvals among the cards of one run.
-pub(crate) fn approvals<'a>(cards: impl IntoIterator<Item = &'a Card>) -> Vec<CallId> {
+pub(crate) fn approvals<'a>(cards: impl IntoIterator<Item = &'a Card>) -> Approvals {
+    let mut approvals = Approvals::default();
     let asks = cards
         .into_iter()
         .filter(|card| card.kind == CardKind::Approval);
-    asks.map(|card| card.call).collect()
+    for card in asks {
+        let calls = if card.demands.is_out_of_reach() {
+            &mut approvals.denied_only
+        } else {
+            &mut approvals.open
+        };
+        calls.push(card.call);
+    }
+    approvals
 }
 
 fn line(out: &mut String, name: &str, value: &str) {
@@ -281,10 +310,13 @@ fn facts(card: &Card, look: &Look) -> Vec<(&'static str, String)> {
         };
         facts.push(("expires", format!("{} ({left})", time(expires))));
     }
-    // Where one is enough, whoever reads the card knows that it has none.
-    if let Some(quorum) = card.quorum.filter(|quorum| asks && quorum.need > 1) {
-        let value = format!("{} of {} approvals", quorum.have, quorum.need);
-        facts.push(("quorum", value));
+    // Where one by anyone is enough, whoever reads the card knows that it has none.
+    if card.demands != Demands::default() {
+        facts.push(("needs", text::marked(&card.demands.to_string())));
+    }
+    if card.demands.is_out_of_reach() {
+        let value = "nobody can give that in this release: only a denial is accepted";
+        facts.push(("no approval", value.to_owned()));
     }
     facts.extend(command::after(card));
     facts

@@ -39,6 +39,7 @@ pub(crate) fn sample() -> Card {
         requested_at: Some("2026-12-01T08:00:00.000000Z".parse().unwrap()),
         expires_at: Some("2026-12-01T10:30:00.000000Z".parse().unwrap()),
         quorum: Some(Quorum { need: 1, have: 0 }),
+        demands: Demands::default(),
         containment: Containment::InProcess,
         missing: BTreeSet::new(),
         network: BTreeSet::new(),
@@ -81,13 +82,36 @@ fn a_card_shows_what_would_run_and_how_it_was_judged() {
 }
 
 #[test]
-fn how_many_must_approve_is_told_where_one_is_not_enough() {
-    for (need, have, told) in [(1, 0, None), (1, 1, None), (2, 0, Some("0 of 2 approvals"))] {
-        let quorum = Some(Quorum { need, have });
-        let card = Card { quorum, ..sample() };
+fn what_approvals_must_be_is_told_where_one_by_anyone_is_not_enough() {
+    let never = "nobody can give that in this release: only a denial is accepted";
+    let from = |name: &str| Demands {
+        from: Some([name.parse().unwrap()].into()),
+        ..Demands::default()
+    };
+    let two = Demands {
+        quorum: 2,
+        ..Demands::default()
+    };
+    for (demands, needs, approval) in [
+        (Demands::default(), None, None),
+        (two, Some("2 approvals"), Some(never)),
+        (from("uid:7"), Some("1 approval, from uid:7"), None),
+        (
+            from("a@b.org"),
+            Some("1 approval, from a@b.org"),
+            Some(never),
+        ),
+    ] {
+        let card = Card {
+            demands,
+            ..sample()
+        };
         let facts = facts(&card, &look(false));
-        let shown = facts.iter().find(|(name, _)| *name == "quorum");
-        assert_eq!(shown.map(|(_, value)| value.as_str()), told);
+        let told = |name: &str| {
+            let fact = facts.iter().find(|(known, _)| *known == name);
+            fact.map(|(_, value)| value.as_str())
+        };
+        assert_eq!((told("needs"), told("no approval")), (needs, approval));
     }
 }
 
@@ -194,7 +218,7 @@ fn a_call_in_doubt_is_not_asked_about() {
         shown.starts_with("c3 write_file of run b3e41f: in doubt"),
         "{shown}"
     );
-    assert!(approvals([&doubt]).is_empty());
+    assert_eq!(approvals([&doubt]), Approvals::default());
 }
 
 #[test]
@@ -258,15 +282,36 @@ fn no_text_of_an_agent_reaches_the_screen_as_it_is_or_without_a_margin() {
 
 #[test]
 fn the_command_lines_name_every_call() {
-    let calls = ["c3", "c4", "c5"].map(|call| call.parse().unwrap());
-    insta::assert_snapshot!(answers("b3e41f", "0123456789", &calls, &look(false)), @r#"
+    let cards = |denied_only: &[&str], calls: &[&str]| {
+        let card = |call: &&str| Card {
+            call: call.parse().unwrap(),
+            demands: Demands {
+                quorum: if denied_only.contains(call) { 2 } else { 1 },
+                ..Demands::default()
+            },
+            ..sample()
+        };
+        let cards: Vec<Card> = calls.iter().map(card).collect();
+        answers("b3e41f", "0123456789", &approvals(&cards), &look(false))
+    };
+    let all = ["c3", "c4", "c5"];
+    insta::assert_snapshot!(cards(&[], &all), @r#"
     set code 0123456789: it stands for every request of b3e41f above
       placet runs approve b3e41f --set 0123456789
       placet runs reject b3e41f --set 0123456789 --note "why"
       placet runs approve b3e41f c3 c4 --reject c5 --set 0123456789 --note "why"
     "#);
-    let one = answers("b3e41f", "0123456789", &calls[..1], &look(false));
-    assert_eq!(one.lines().count(), 3);
+    assert_eq!(cards(&[], &all[..1]).lines().count(), 3);
+    // Of what can only be denied no approval is offered.
+    insta::assert_snapshot!(cards(&["c3", "c5"], &all), @r#"
+    set code 0123456789: it stands for every request of b3e41f above
+      placet runs reject b3e41f --set 0123456789 --note "why"
+      placet runs approve b3e41f c4 --reject c3 c5 --set 0123456789 --note "why"
+    "#);
+    insta::assert_snapshot!(cards(&all, &all), @r#"
+    set code 0123456789: it stands for every request of b3e41f above
+      placet runs reject b3e41f --set 0123456789 --note "why"
+    "#);
 }
 
 #[test]

@@ -6,12 +6,14 @@
 //! verdict; what was never on the screen cannot be approved, and what was never wholly there is
 //! approved at the second press of a key, after a warning.
 
+mod decided;
 pub(crate) mod frame;
 mod line;
 mod seen;
 #[cfg(test)]
 mod tests;
 
+use placet_ledger::approval::Miss;
 use placet_ledger::digest::Digest;
 use placet_ledger::id::{CallId, RunId};
 
@@ -38,6 +40,8 @@ pub(crate) enum Asks {
     Approval {
         /// What can be cleared beside it.
         always: Always,
+        /// Why an approval by whoever sits here does not count.
+        miss: Option<Miss>,
     },
     /// What the agent wants to know.
     Question,
@@ -217,12 +221,16 @@ impl Walk {
         // Approving all is offered where every card was on the screen: only what was seen can be
         // approved.
         let all_seen = (0..self.asked.len()).all(|other| other == card || self.is_seen(other));
+        let all = all_seen && (0..self.asked.len()).any(|other| self.counts(other));
         let mut keys = match self.asks(card) {
-            Some(Asks::Approval { always }) => {
-                let mut keys = vec!['a', 'd'];
-                keys.extend(all_seen.then_some('A'));
+            Some(Asks::Approval { always, miss }) => {
+                let counts = miss.is_none();
+                let mut keys: Vec<_> = counts.then_some('a').into_iter().collect();
+                keys.push('d');
+                keys.extend(all.then_some('A'));
                 keys.push('D');
-                keys.extend((!matches!(always, Always::Nothing(_))).then_some('t'));
+                let clears = counts && !matches!(always, Always::Nothing(_));
+                keys.extend(clears.then_some('t'));
                 keys.push('e');
                 keys
             }
@@ -251,6 +259,7 @@ impl Walk {
         match self.asks(card)? {
             Asks::Approval {
                 always: Always::Nothing(why),
+                ..
             } => Some(why),
             Asks::Approval { .. } | Asks::Question | Asks::InDoubt => None,
         }
@@ -282,6 +291,11 @@ impl Walk {
         let c = match key {
             Key::Interrupt => return Move::Stop,
             Key::Char(c) if self.keys_now().contains(c) => *c,
+            Key::Char(c @ ('a' | 'A' | 't')) if self.miss(card).is_some() => {
+                let why = self.miss(card).map_or("", Miss::as_str);
+                self.tell(format!("{c} does nothing here, since {why}; d denies"));
+                return Move::Show;
+            }
             Key::Char('A') if matches!(self.asks(card), Some(Asks::Approval { .. })) => {
                 self.tell("A comes after every card was on the screen");
                 return Move::Show;
@@ -408,69 +422,6 @@ impl Walk {
                 Move::Show
             }
         }
-    }
-
-    /// Decides about a card and goes on to the next one.
-    pub(crate) fn decide(&mut self, card: usize, verdict: Verdict) {
-        if matches!(self.asks(card), Some(Asks::Approval { .. })) {
-            self.take_up(card);
-        }
-        self.set(card, verdict);
-        let next = card.saturating_add(1);
-        self.at = if next < self.asked.len() {
-            At::Card(next)
-        } else {
-            self.first_open().map_or(At::Summary, At::Card)
-        };
-    }
-
-    fn set(&mut self, card: usize, verdict: Verdict) {
-        if let Some(slot) = self.verdicts.get_mut(card) {
-            *slot = Some(verdict);
-        }
-    }
-
-    /// The approvals of all runs that are not left waiting.
-    fn approvals(&self) -> Vec<usize> {
-        let cards = self.asked.iter().enumerate();
-        cards
-            .filter(|(_, asked)| matches!(asked.asks, Asks::Approval { .. }))
-            .map(|(card, _)| card)
-            .filter(|card| self.verdict(*card) != Some(&Verdict::Leave))
-            .collect()
-    }
-
-    /// Those of them that have no verdict yet.
-    fn open_approvals(&self) -> Vec<usize> {
-        let mut open = self.approvals();
-        open.retain(|card| self.verdict(*card).is_none());
-        open
-    }
-
-    /// A run gets answers to all of its approvals or to none: a verdict on one of them takes up
-    /// the others that were left.
-    fn take_up(&mut self, card: usize) {
-        let Some(run) = self.asked.get(card).map(|asked| asked.run) else {
-            return;
-        };
-        for (asked, verdict) in self.asked.iter().zip(&mut self.verdicts) {
-            let approval = matches!(asked.asks, Asks::Approval { .. });
-            if approval && asked.run == run && *verdict == Some(Verdict::Leave) {
-                *verdict = None;
-            }
-        }
-    }
-
-    /// A denial that was given before stands: whoever approves all means what is left.
-    fn approve_all(&mut self) {
-        for card in self.open_approvals() {
-            self.set(card, Verdict::Approve);
-        }
-        self.at = self.first_open().map_or(At::Summary, At::Card);
-    }
-
-    fn first_open(&self) -> Option<usize> {
-        self.verdicts.iter().position(Option::is_none)
     }
 
     /// Leaves a run as it is; where that was the only one, the walk ends.

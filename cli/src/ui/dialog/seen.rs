@@ -108,7 +108,7 @@ impl Walk {
     pub(super) fn cut_by(&self, key: char, card: usize) -> Vec<usize> {
         let approved = match key {
             'a' | 't' => vec![card],
-            'A' => self.open_approvals(),
+            'A' => self.approvable(),
             _ => Vec::new(),
         };
         let cut = |card: &usize| self.seen.get(*card) != Some(&Seen::Whole);

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
+use placet_ledger::approval::Miss;
+
 use super::*;
 use crate::ui::card::screen::Cut;
 
@@ -28,6 +30,7 @@ fn asked(run: char, call: &str, asks: Asks) -> Asked {
 
 const APPROVAL: Asks = Asks::Approval {
     always: Always::Tool,
+    miss: None,
 };
 
 /// A walk over approvals of one run.
@@ -287,6 +290,7 @@ fn a_card_can_be_decided_anew() {
 fn a_tool_is_cleared_only_where_that_is_offered() {
     let offered = Asks::Approval {
         always: Always::Nothing("this rule asks always"),
+        miss: None,
     };
     let mut walk = Walk::new(vec![asked('b', "c1", offered)], &Kept::default()).unwrap();
     press(&mut walk, "t");
@@ -297,6 +301,41 @@ fn a_tool_is_cleared_only_where_that_is_offered() {
     let mut walk = approvals(&["c1"]);
     press(&mut walk, "t");
     assert_eq!(verdicts(&walk), "always");
+}
+
+#[test]
+fn what_an_approval_does_not_count_for_can_only_be_denied() {
+    let closed = Asks::Approval {
+        always: Always::Tool,
+        miss: Some(Miss::Starter),
+    };
+    let walk = |asks: [Asks; 3]| {
+        let cards = asks.into_iter().zip(["c1", "c2", "c3"]);
+        let asked = cards.map(|(asks, call)| asked('b', call, asks));
+        Walk::new(asked.collect(), &Kept::default()).unwrap()
+    };
+    for (keys, comes_to) in [
+        ("space a", "-, -, -"),
+        ("space t", "-, -, -"),
+        ("space d enter", "-, deny, -"),
+        ("a d n o enter a", "yes, deny no, yes"),
+        // What is left is what all do not stand for.
+        ("space space A", "yes, -, yes"),
+        ("space space A d enter", "yes, deny, yes"),
+        ("D enter", "deny, deny, deny"),
+    ] {
+        let mut walk = walk([APPROVAL, closed, APPROVAL]);
+        press(&mut walk, keys);
+        assert_eq!(verdicts(&walk), comes_to, "{keys}");
+    }
+    let mut walk = walk([closed, closed, closed]);
+    press(&mut walk, "space space A");
+    let said = "A does nothing here, since its author started the run; d denies";
+    assert_eq!(walk.say(), Some(said));
+    for key in ['a', 'A', 't'] {
+        assert!(!walk.keys().contains(&key), "{key}");
+    }
+    assert_eq!(verdicts(&walk), "-, -, -");
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl Rules {
 fn acts_as(rule: &Rule, other: &Rule) -> bool {
     let (a, b) = (&rule.written, &other.written);
     (&a.tool, &a.command, &a.path, &a.url) == (&b.tool, &b.command, &b.path, &b.url)
-        && (rule.effect, rule.quorum, rule.expires_ms)
-            == (other.effect, other.quorum, other.expires_ms)
+        && (rule.effect, &rule.demands, rule.expires_ms)
+            == (other.effect, &other.demands, other.expires_ms)
         && rule.network == other.network
 }

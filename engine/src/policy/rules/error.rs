@@ -5,6 +5,9 @@ use crate::shell::wide::PatternError;
 /// How many people a rule may ask for: more than a company would find is a mistake.
 pub(super) const APPROVERS_MAX: u32 = 64;
 
+/// How many people a rule may name, so that every record has room for them.
+pub(super) const PEOPLE_MAX: usize = 64;
+
 /// Why rules do not load.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
@@ -86,21 +89,38 @@ pub enum Why {
     /// A demand where nothing is asked.
     #[error("`require` belongs to a rule that asks, not to one with the effect {0}")]
     Require(&'static str),
-    /// A demand that nothing holds people to.
-    #[error(
-        "`require.{0}`: this release cannot enforce it, and does not load a rule that it \
-         would weaken"
-    )]
-    Beyond(&'static str),
     /// Too few or too many.
     #[error("`require.approvers` is from 1 to {APPROVERS_MAX}, not {0}")]
     Approvers(u32),
-    /// More than one, where only one approval can be had.
+    /// Fewer people are named than must approve.
     #[error(
-        "`require.approvers`: this release cannot collect several approvals, and does not load a \
-         rule that it would weaken"
+        "`require`: {quorum} approvals are wanted, and `from` names {named}: name as many people, \
+         or lower `approvers`"
     )]
-    SeveralApprovals,
+    TooFew {
+        /// How many must approve.
+        quorum: u32,
+        /// How many are named.
+        named: u32,
+    },
+    /// A list of people with nobody in it.
+    #[error("`require.from` names nobody: name people, or leave it out where anyone may approve")]
+    FromNobody,
+    /// A list that no record would hold.
+    #[error("`require.from` names more than {PEOPLE_MAX} people")]
+    FromMany,
+    /// Not a person.
+    #[error(
+        "`require.from`: {0:?} is no name of a person: write one such as alice@example.org, or \
+         uid:1000 for a user of this machine"
+    )]
+    From(String),
+    /// A person twice, who would still count once.
+    #[error("`require.from` names {0} twice: each person counts once")]
+    FromTwice(String),
+    /// Not a word for how sure it is who approved.
+    #[error("`require.assurance` is same-user, token, passkey, signed or signed-touch, not {0:?}")]
+    Assurance(String),
     /// Not a time.
     #[error("`require.expires` is a time such as 30m or 2h, not {0:?}")]
     Expires(String),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use placet_ledger::approval::Demands;
 use placet_ledger::id::Name;
 
 use crate::shell;
@@ -33,8 +34,8 @@ pub enum Judgement {
     Ask {
         /// The rule that asks for most.
         rule: Name,
-        /// How many must approve.
-        quorum: u32,
+        /// What their approvals must be.
+        demands: Demands,
         /// For how long the call may wait.
         expires_ms: Option<u64>,
     },
@@ -42,8 +43,8 @@ pub enum Judgement {
     Unreadable {
         /// The rule's name behind `unreadable:`.
         rule: Name,
-        /// What the rule would ask for: a respelling must not do with less.
-        quorum: u32,
+        /// What the rule would demand: a respelling must not do with less.
+        demands: Demands,
         /// For how long the call may wait.
         expires_ms: Option<u64>,
     },
@@ -116,7 +117,7 @@ impl Rule {
             return Judgement::Silent;
         }
         let rule = self.name.clone();
-        let (quorum, expires_ms) = (self.quorum, self.expires_ms);
+        let (demands, expires_ms) = (self.demands.clone(), self.expires_ms);
         match (self.effect, self.stands_to(call)) {
             (Effect::NoEntry, _) | (_, Match::Apart) | (Effect::Allow, Match::Unreadable) => {
                 Judgement::Silent
@@ -128,13 +129,13 @@ impl Rule {
             (Effect::Deny, Match::Matches) => Judgement::Deny { rule },
             (Effect::Ask, Match::Matches) => Judgement::Ask {
                 rule,
-                quorum,
+                demands,
                 expires_ms,
             },
             (Effect::Ask | Effect::Deny, Match::Unreadable) => Judgement::Unreadable {
                 // Names have room for the word before: a rule's is short.
                 rule: format!("unreadable:{rule}").parse().unwrap_or(rule),
-                quorum,
+                demands,
                 expires_ms,
             },
         }
@@ -244,18 +245,18 @@ impl Judgement {
         }
     }
 
-    fn demand(&self) -> Option<(&Name, u32, Option<u64>)> {
+    fn asks(&self) -> Option<(&Name, &Demands, Option<u64>)> {
         match self {
             Self::Ask {
                 rule,
-                quorum,
+                demands,
                 expires_ms,
             }
             | Self::Unreadable {
                 rule,
-                quorum,
+                demands,
                 expires_ms,
-            } => Some((rule, *quorum, *expires_ms)),
+            } => Some((rule, demands, *expires_ms)),
             Self::Deny { .. } | Self::Allow { .. } | Self::Silent => None,
         }
     }
@@ -271,25 +272,25 @@ impl Judgement {
     }
 }
 
-/// The stricter of two; two that ask become one with the larger quorum and the shorter time.
+/// The stricter of two; two that ask become one that demands what both do, in the shorter time.
 fn stricter(one: Judgement, other: Judgement) -> Judgement {
-    let merged = one.demand().zip(other.demand());
-    let Some(((first, quorum, expires), (second, more, sooner))) = merged else {
+    let merged = one.asks().zip(other.asks());
+    let Some(((first, demands, expires), (second, more, sooner))) = merged else {
         return if other.rank() > one.rank() {
             other
         } else {
             one
         };
     };
-    let by_second = (more, other.rank()) > (quorum, one.rank());
+    let by_second = (more.weight(), other.rank()) > (demands.weight(), one.rank());
     let rule = if by_second { second } else { first }.clone();
-    let quorum = quorum.max(more);
+    let demands = demands.clone().and(more);
     let expires_ms = expires.into_iter().chain(sooner).min();
     let speaks = if by_second { &other } else { &one };
     match speaks {
         Judgement::Unreadable { .. } => Judgement::Unreadable {
             rule,
-            quorum,
+            demands,
             expires_ms,
         },
         Judgement::Deny { .. }
@@ -297,7 +298,7 @@ fn stricter(one: Judgement, other: Judgement) -> Judgement {
         | Judgement::Allow { .. }
         | Judgement::Silent => Judgement::Ask {
             rule,
-            quorum,
+            demands,
             expires_ms,
         },
     }

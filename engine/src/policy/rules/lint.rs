@@ -1,5 +1,5 @@
-//! What is odd about rules that load: those that never speak, and allows that say more than they
-//! seem to.
+//! What is odd about rules that load: those that never speak, allows that say more than they seem
+//! to, and demands that nobody can meet.
 
 use placet_ledger::id::Name;
 
@@ -45,6 +45,13 @@ impl Rules {
                     over.name
                 ));
             }
+            if rule.demands.is_out_of_reach() {
+                let demands = &rule.demands;
+                warn(format!(
+                    "needs {demands}: nobody can give that in this release, so only denials will \
+                     be accepted"
+                ));
+            }
             if let (Target::Path { .. }, None) = (&rule.target, &rule.tool) {
                 let what = "binds what writes and removes, not what tools read or commands touch";
                 warn(String::from(what));
@@ -64,7 +71,7 @@ fn is_same(rule: &Rule, other: &Rule) -> bool {
     let (a, b) = (&rule.written, &other.written);
     rule.tool == other.tool
         && rule.effect == other.effect
-        && rule.quorum == other.quorum
+        && rule.demands == other.demands
         && rule.expires_ms == other.expires_ms
         && (&a.command, &a.path) == (&b.command, &b.path)
 }

@@ -2,8 +2,9 @@
 //!
 //! An allow matches narrowly: a command by its key, a path exactly or by a pattern. An ask and a
 //! deny match widely: commands behind paths, wrappers and interpreters, paths in any case. The
-//! strictest of all that match decides. A rule over paths speaks of the tools that name their
-//! paths; what a command touches is for its containment.
+//! strictest of all that match decides; of several that ask, what all of them demand holds. A rule
+//! over paths speaks of the tools that name their paths; what a command touches is for its
+//! containment.
 
 mod change;
 mod error;
@@ -19,6 +20,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use globset::GlobMatcher;
+use placet_ledger::approval::Demands;
 use placet_ledger::id::Name;
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +74,7 @@ pub struct Rule {
     tool: Option<Name>,
     target: Target,
     effect: Effect,
-    quorum: u32,
+    demands: Demands,
     expires_ms: Option<u64>,
     network: BTreeSet<u16>,
     written: Written,
@@ -103,6 +105,11 @@ impl Rule {
     /// What it does.
     pub const fn effect(&self) -> Effect {
         self.effect
+    }
+
+    /// What it demands of the approvals that it asks for.
+    pub const fn demands(&self) -> &Demands {
+        &self.demands
     }
 
     /// Why it is there, in the words of who wrote it.

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use globset::GlobBuilder;
+use placet_ledger::approval::{Assurance, Demands};
 use placet_ledger::canonical::{self, EncodeError};
-use placet_ledger::id::Name;
+use placet_ledger::id::{Name, Principal};
 use serde::{Deserialize, Serialize};
 
 use crate::shell;
 use crate::shell::wide::{Match, Pattern};
 use crate::steering::without_case;
 
-use super::error::{APPROVERS_MAX, RulesError, Why};
+use super::error::{APPROVERS_MAX, PEOPLE_MAX, RulesError, Why};
 use super::{Effect, Rule, Rules, Target};
 
 /// The tool that runs commands.
@@ -87,19 +88,58 @@ pub struct Require {
 }
 
 impl Require {
-    /// A demand that this release has no means to hold people to.
-    fn beyond(&self) -> Option<&'static str> {
-        let same_user = |assurance: &String| assurance == "same-user";
-        [
-            (self.from.is_some(), "from"),
-            (self.signed == Some(true), "signed"),
-            (!self.assurance.as_ref().is_none_or(same_user), "assurance"),
-            (self.not_starter == Some(true), "not_starter"),
-            (self.not_amender == Some(true), "not_amender"),
-        ]
-        .into_iter()
-        .find_map(|(asked, field)| asked.then_some(field))
+    /// What it demands of the approvals of a call.
+    fn demands(&self) -> Result<Demands, Why> {
+        let assurance = match &self.assurance {
+            Some(text) => text.parse().map_err(|_| Why::Assurance(short(text)))?,
+            None => Assurance::default(),
+        };
+        let signed = if self.signed == Some(true) {
+            Assurance::Signed
+        } else {
+            Assurance::default()
+        };
+        let from = self.from.as_deref().map(people).transpose()?;
+        let quorum = self.approvers.unwrap_or(1);
+        if !(1..=APPROVERS_MAX).contains(&quorum) {
+            return Err(Why::Approvers(quorum));
+        }
+        let named = from.as_ref().map(BTreeSet::len);
+        match named.map(u32::try_from) {
+            Some(Ok(named)) if named < quorum => return Err(Why::TooFew { quorum, named }),
+            Some(_) | None => {}
+        }
+        Ok(Demands {
+            quorum,
+            assurance: assurance.max(signed),
+            from,
+            not_amender: self.not_amender == Some(true),
+            not_starter: self.not_starter == Some(true),
+        })
     }
+}
+
+/// The people whose approvals count.
+fn people(names: &[String]) -> Result<BTreeSet<Principal>, Why> {
+    if names.is_empty() {
+        return Err(Why::FromNobody);
+    }
+    if names.len() > PEOPLE_MAX {
+        return Err(Why::FromMany);
+    }
+    let mut people = BTreeSet::new();
+    for text in names {
+        let name: Principal = text.parse().map_err(|_| Why::From(short(text)))?;
+        if !people.insert(name) {
+            return Err(Why::FromTwice(text.clone()));
+        }
+    }
+    Ok(people)
+}
+
+/// As much of a text as an error repeats.
+fn short(text: &str) -> String {
+    text.chars().take(80).collect()
 }
 
 /// Where rules come from, and so what they may do.
@@ -189,17 +229,7 @@ fn check(
     if written.require.is_some() && effect != Effect::Ask {
         return Err(Why::Require(effect.as_str()));
     }
-    if let Some(field) = require.beyond() {
-        return Err(Why::Beyond(field));
-    }
-    let quorum = require.approvers.unwrap_or(1);
-    if !(1..=APPROVERS_MAX).contains(&quorum) {
-        return Err(Why::Approvers(quorum));
-    }
-    match origin {
-        Origin::User | Origin::Workspace if quorum > 1 => return Err(Why::SeveralApprovals),
-        Origin::User | Origin::Workspace | Origin::Record => {}
-    }
+    let demands = require.demands()?;
     let expires_ms = require.expires.as_deref().map(expires_ms).transpose()?;
     written.network.sort_unstable();
     written.network.dedup();
@@ -208,7 +238,7 @@ fn check(
         tool,
         target,
         effect,
-        quorum,
+        demands,
         expires_ms,
         network: written.network.iter().copied().collect(),
         written,
@@ -305,7 +335,7 @@ fn target(written: &Written, effect: Effect) -> Result<Target, Why> {
 }
 
 fn expires_ms(text: &str) -> Result<u64, Why> {
-    let wrong = || Why::Expires(text.chars().take(80).collect());
+    let wrong = || Why::Expires(short(text));
     let time = humantime::parse_duration(text).map_err(|_| wrong())?;
     let ms = u64::try_from(time.as_millis()).map_err(|_| wrong())?;
     if ms == 0 { Err(wrong()) } else { Ok(ms) }

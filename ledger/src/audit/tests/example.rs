@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::approval::By;
+use crate::approval::{By, Demands};
 use crate::audit::HeadPosition;
 use crate::content::{Commitment, Content, Contents, Salt};
 use crate::digest::{Purpose, digest};
@@ -248,7 +248,7 @@ impl Judge for Table {
         }
         Verdict::Ask {
             rule: format!("policy:{}", input.policy).parse().unwrap(),
-            quorum: 1,
+            demands: Demands::default(),
             tier,
             expires_ms: None,
         }

@@ -7,14 +7,14 @@ use super::calls::expired;
 use super::lifecycle::finished;
 use super::{Decision, blobs, known};
 use crate::answers::{AnswerSet, CoverageError};
-use crate::approval::Answer;
+use crate::approval::{Answer, Assurance};
 use crate::content::Blobs;
 use crate::digest::Digest;
 use crate::event::{
     ApprovalDenied, ApprovalGranted, ApprovalRevoked, ByPerson, Event, ExecutionSettled, OpenCall,
     OpenWhy, Outcome, QuestionAnswered, SegmentEnd, SegmentEnded, Settlement, ToolAllowed,
 };
-use crate::id::{CallId, Name};
+use crate::id::{CallId, Name, Principal};
 use crate::policy::EXECUTE_COMMAND;
 use crate::run::call::{Call, Close, Phase};
 use crate::run::given::{Decided, Given};
@@ -23,6 +23,7 @@ use crate::run::state::RunState;
 
 pub(super) fn answer(state: &RunState, given: &Given, set: &AnswerSet) -> Decision {
     let by = given.caller.person().ok_or(Rejection::NotAPerson)?;
+    let person = by.person().ok_or(Rejection::NotAPerson)?;
     let pending = state.pending();
     if state.answered_in(set.id()).next().is_some() {
         let calls = state.answered_in(set.id()).map(Call::id).collect();
@@ -33,7 +34,7 @@ pub(super) fn answer(state: &RunState, given: &Given, set: &AnswerSet) -> Decisi
         let call = known(state, line.call)?;
         on_time(call, given)?;
         match line.answer {
-            Answer::Approve | Answer::ApproveAlways => alone(call)?,
+            Answer::Approve | Answer::ApproveAlways => accepted(state, call, person)?,
             Answer::Deny => {}
         }
     }
@@ -120,14 +121,18 @@ pub(super) fn on_time(call: &Call, given: &Given) -> Result<(), Rejection> {
     }
 }
 
-/// One person's approval is all that a call can have: what needs several is never granted by one.
-fn alone(call: &Call) -> Result<(), Rejection> {
-    let quorum = call.requested().map_or(1, |asked| asked.quorum);
-    if quorum > 1 {
-        let why = "it needs the approval of several people, which cannot be collected: deny it";
-        return Err(Rejection::OutOfTurn(why));
-    }
-    Ok(())
+/// An approval is what the call demands, or the whole set is turned down.
+fn accepted(
+    state: &RunState,
+    call: &Call,
+    person: (&Principal, Assurance),
+) -> Result<(), Rejection> {
+    state
+        .accepts(call, person)
+        .map_err(|unmet| Rejection::Unmet {
+            call: call.id(),
+            unmet: Box::new(unmet),
+        })
 }
 
 /// What was displayed is what is asked now.

@@ -220,27 +220,27 @@ pub(super) fn verdict(
         }
         Verdict::Ask {
             rule,
-            quorum,
+            demands,
             tier,
             expires_ms,
         } => {
             let expires_at = expires_at(state, expires_ms)?;
             let rules = given.rules;
-            // What nobody judged, no record of a judgement stands behind.
-            let assessed = (tier != DeclaredRisk::Unknown)
-                .then(|| call.assessed().map(|assessed| assessed.record))
-                .flatten();
             Decided::fact(Event::ApprovalRequested(ApprovalRequested {
-                assessed,
+                assessed: judgement(call, tier),
+                assurance: demands.assurance,
                 authority,
                 call: id,
                 containment: weaker.map(Level::containment),
                 expires_at,
+                from: demands.from,
                 missing: weaker
                     .map(|level| level.missing().clone())
                     .unwrap_or_default(),
+                not_amender: demands.not_amender,
+                not_starter: demands.not_starter,
                 proposal,
-                quorum,
+                quorum: demands.quorum,
                 rule,
                 rules,
                 tier,
@@ -254,6 +254,12 @@ pub(super) fn verdict(
             return Err(Rejection::OutOfTurn(why));
         }
     })
+}
+
+/// The record of the judgement that a tier comes from; behind what nobody judged stands none.
+fn judgement(call: &Call, tier: DeclaredRisk) -> Option<Digest> {
+    let judged = call.assessed().filter(|_| tier != DeclaredRisk::Unknown);
+    judged.map(|assessed| assessed.record)
 }
 
 /// When an unanswered request is too late: a rule may say so before the park does. Both count from

@@ -168,6 +168,7 @@ impl RunState {
         let mut call = Call::new(event.call, asked.tool.clone(), asked.received, last);
         call.named = asked.named;
         call.supersedes = Some(old);
+        call.amender = envelope.header().actor.person().cloned();
         call.propose((ledger, run), event, envelope)?;
         asked.phase = Phase::Closed(Close::Superseded);
         asked.superseded_by = Some(event.call);
@@ -338,7 +339,7 @@ impl RunState {
             expires_at: event.expires_at,
             rule: event.rule.clone(),
             tier: event.tier,
-            quorum: event.quorum,
+            demands: event.demands(),
             weaker: weaker
                 .map(|level| level.ok_or("the level does not fit what is missing of it"))
                 .transpose()?,
@@ -387,14 +388,15 @@ impl RunState {
                 (Phase::Proposed, None, &grant.by)
             }
             ApprovalGranted::ByPerson(grant) => {
-                if !grant.by.is_person() {
+                let Some(person) = grant.by.person() else {
                     return Err("only a person answers a request");
-                }
+                };
                 self.answers(grant.call, grant.request, envelope)?;
-                let asked = self
-                    .calls
-                    .get(&grant.call)
-                    .and_then(|call| call.requested.as_ref());
+                let call = self.calls.get(&grant.call).ok_or("no such call")?;
+                if self.accepts(call, person).is_err() {
+                    return Err("the approval is not what the call demands");
+                }
+                let asked = call.requested.as_ref();
                 let expires_at = asked.map(|asked| asked.expires_at);
                 (Phase::Pending, expires_at, &grant.by)
             }

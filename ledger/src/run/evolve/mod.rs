@@ -78,6 +78,7 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
             at: header.at,
         },
         started_at: header.at,
+        starter: header.actor.person().cloned(),
         texts: envelope.blobs().clone(),
         policy: started.policy,
         allowlist: started.tool_allowlist.iter().cloned().collect(),

@@ -125,11 +125,15 @@ impl Story {
         let proposed = self.state.call(call(id)).unwrap().proposed().unwrap();
         let asked = ApprovalRequested {
             assessed: None,
+            assurance: Assurance::SameUser,
             containment: None,
             missing: BTreeSet::new(),
             authority: Version::new(1),
             call: call(id),
             expires_at: self.state.head().at.plus_ms(1000),
+            from: None,
+            not_amender: false,
+            not_starter: false,
             proposal: proposed.digest,
             quorum: 1,
             rule: "policy:false".parse().unwrap(),

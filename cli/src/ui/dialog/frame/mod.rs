@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod tests;
 
+use placet_ledger::approval::Miss;
 use placet_ledger::view::Card;
 
 use super::{Always, Asks, At, NEXT, Verdict, Walk, Warning, Writing, named};
@@ -37,6 +38,8 @@ pub(crate) struct Shown {
     pub(crate) card: Card,
     /// What else is told of it.
     pub(crate) beside: Beside,
+    /// Why an approval by whoever sits here does not count.
+    pub(crate) miss: Option<Miss>,
 }
 
 /// A screen.
@@ -121,7 +124,7 @@ fn cut(mut rows: Vec<String>, room: usize) -> Vec<String> {
 }
 
 fn card(index: usize, walk: &Walk, shown: &[Shown], room: usize, look: &Look) -> Option<Fitted> {
-    let Shown { card, beside } = shown.get(index)?;
+    let Shown { card, beside, .. } = shown.get(index)?;
     let mut rows = Vec::new();
     let of = walk.asked().len();
     if of > 1 {
@@ -298,7 +301,7 @@ fn label(key: char, asks: Asks, card: Option<&Card>) -> String {
 /// What can be cleared beside a call.
 fn always(walk: &Walk, card: usize) -> Always {
     match walk.asked().get(card).map(|asked| asked.asks) {
-        Some(Asks::Approval { always }) => always,
+        Some(Asks::Approval { always, .. }) => always,
         Some(Asks::Question | Asks::InDoubt) | None => Always::Nothing("it asks something else"),
     }
 }
@@ -309,6 +312,7 @@ fn cleared(asks: Asks, card: Option<&Card>) -> String {
     match asks {
         Asks::Approval {
             always: Always::Command,
+            ..
         } => {
             let key = card
                 .and_then(card_key)
@@ -318,6 +322,7 @@ fn cleared(asks: Asks, card: Option<&Card>) -> String {
         }
         Asks::Approval {
             always: Always::Tool | Always::Nothing(_),
+            ..
         }
         | Asks::Question
         | Asks::InDoubt => tool(),
@@ -334,14 +339,18 @@ fn card_key(card: &Card) -> Option<String> {
 fn help(index: usize, walk: &Walk, look: &Look) -> Vec<String> {
     let asks = walk.asked().get(index).map(|asked| asked.asks);
     let mut lines: Vec<&str> = match asks {
-        Some(Asks::Approval { always }) => {
-            let mut lines = vec![
-                "a  approve this call: it runs once, as shown",
+        Some(Asks::Approval { always, miss }) => {
+            let mut lines = vec![match miss {
+                None => "a  approve this call: it runs once, as shown",
+                Some(_) => "a  does nothing here: your approval is not what the call needs",
+            }];
+            lines.extend([
                 "d  deny it; your words go to the agent",
                 "A  approve all that is not denied, once every card was on the screen",
                 "D  deny all, with one note",
-            ];
+            ]);
             lines.extend(match always {
+                _ if miss.is_some() => None,
                 Always::Tool => {
                     Some("t  approve it, and this tool from the next turn of the run on")
                 }
@@ -384,7 +393,7 @@ fn help(index: usize, walk: &Walk, look: &Look) -> Vec<String> {
 fn summary(walk: &Walk, shown: &[Shown], look: &Look) -> Vec<String> {
     let room = look.width.saturating_sub(1);
     let mut rows = vec![look.title("your answers")];
-    for (index, Shown { card, beside }) in shown.iter().enumerate() {
+    for (index, Shown { card, beside, .. }) in shown.iter().enumerate() {
         let verdict = walk.verdict(index);
         let verdict = verdict.map(|verdict| word(verdict, always(walk, index)));
         let verdict = verdict.unwrap_or_default();

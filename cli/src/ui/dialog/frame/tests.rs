@@ -44,6 +44,7 @@ fn cards() -> Vec<Shown> {
             ..sample()
         },
         beside: beside.clone(),
+        miss: None,
     };
     kinds
         .into_iter()
@@ -60,6 +61,7 @@ fn walk(shown: &[Shown]) -> Walk {
         asks: match shown.card.kind {
             CardKind::Approval => Asks::Approval {
                 always: Always::Tool,
+                miss: None,
             },
             CardKind::Question => Asks::Question,
             CardKind::InDoubt => Asks::InDoubt,
@@ -276,6 +278,7 @@ fn a_warning_says_how_much_nobody_saw_and_what_to_press() {
 fn a_command_offers_its_key_in_quotes_and_a_long_one_stands_on_the_card_alone() {
     let asks = Asks::Approval {
         always: Always::Command,
+        miss: None,
     };
     for (command, offered) in [
         ("git push origin", "always this command (\"git push\")"),

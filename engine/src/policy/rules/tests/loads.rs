@@ -1,7 +1,7 @@
 //! What does not load, with the words that say why; and what loads with a warning.
 
 use super::super::{Origin, Rules};
-use super::{KUBECTL, rules};
+use super::rules;
 
 fn error(text: &str, origin: Origin) -> String {
     match Rules::from_toml(text, origin) {
@@ -98,6 +98,46 @@ const WRONG: &[(&str, &str)] = &[
         "from 1 to 64, not 65",
     ),
     (
+        "command = 'rm'\nrequire = { approvers = 2, from = ['uid:1'] }",
+        "`require`: 2 approvals are wanted, and `from` names 1",
+    ),
+    (
+        "command = 'rm'\nrequire = { from = [] }",
+        "`require.from` names nobody",
+    ),
+    (
+        "command = 'rm'\nrequire = { from = ['uid:1', 'a@b.org', 'uid:1'] }",
+        "`require.from` names uid:1 twice",
+    ),
+    (
+        "command = 'rm'\nrequire = { from = ['Alice Smith'] }",
+        "`require.from`: \"Alice Smith\" is no name of a person: write one such as alice@",
+    ),
+    (
+        "command = 'rm'\nrequire = { from = ['\u{430}lice@example.org'] }",
+        "is no name of a person",
+    ),
+    (
+        "command = 'rm'\nrequire = { from = [''] }",
+        "is no name of a person",
+    ),
+    (
+        "command = 'rm'\nrequire = { from = 'uid:1' }",
+        "invalid type",
+    ),
+    (
+        "command = 'rm'\nrequire = { assurance = 'sined' }",
+        "`require.assurance` is same-user, token, passkey, signed or signed-touch, not \"sined\"",
+    ),
+    (
+        "command = 'rm'\neffect = 'deny'\nrequire = { signed = true }",
+        "`require` belongs to a rule that asks, not to one with the effect deny",
+    ),
+    (
+        "command = 'ls'\neffect = 'allow'\nrequire = { not_starter = true }",
+        "`require` belongs to a rule that asks, not to one with the effect allow",
+    ),
+    (
         "command = 'rm'\nrequire = { expires = 'soon' }",
         "such as 30m or 2h",
     ),
@@ -122,33 +162,16 @@ fn what_is_wrong_is_named() {
         Origin::User,
     );
     assert!(found.starts_with("rule 2 (a b):"), "{found}");
+    let people: Vec<_> = (0..65).map(|uid| format!("'uid:{uid}'")).collect();
+    let from = |names: &[String]| {
+        format!(
+            "[[rules]]\ncommand='rm'\nrequire={{from=[{}]}}",
+            names.join(",")
+        )
+    };
+    rules(&from(&people[..64]));
+    assert!(error(&from(&people), Origin::User).contains("names more than 64 people"));
     assert!(error("[[rule]]\ncommand='rm'", Origin::User).contains("unknown field `rule`"));
-}
-
-#[test]
-fn a_demand_that_nothing_enforces_does_not_load() {
-    for demand in [
-        "from = ['alice@example.org']",
-        "from = []",
-        "signed = true",
-        "assurance = 'signed-touch'",
-        "not_starter = true",
-        "not_amender = true",
-    ] {
-        let text = format!("[[rules]]\ncommand = 'rm'\nrequire = {{ approvers = 2, {demand} }}");
-        let field = demand.split(' ').next().unwrap();
-        let expected = format!("`require.{field}`: this release cannot enforce it");
-        let found = error(&text, Origin::User);
-        assert!(found.contains(&expected), "{found}");
-    }
-    for origin in [Origin::User, Origin::Workspace] {
-        let found = error(KUBECTL, origin);
-        let expected = "`require.approvers`: this release cannot collect several approvals";
-        assert!(found.contains(expected), "{found}");
-    }
-    rules("[[rules]]\ncommand = 'rm'\nrequire = { approvers = 1 }");
-    // What asks for nothing beyond what every approval has is no demand.
-    rules("[[rules]]\ncommand = 'rm'\nrequire = { signed = false, assurance = 'same-user' }");
 }
 
 #[test]
@@ -234,6 +257,22 @@ fn what_never_speaks_is_warned_about() {
     for (text, expected) in [
         ("[[rules]]\ncommand='kubectl delete'\neffect='ask'", vec![]),
         (
+            "[[rules]]\ncommand='rm'\nrequire={approvers=2}\n\
+                [[rules]]\ncommand='mv'\nrequire={signed=true,from=['a@b.org']}\n\
+                [[rules]]\ncommand='cp'\nrequire={from=['a@b.org']}\n\
+                [[rules]]\ncommand='dd'\n\
+                require={from=['uid:7'],not_starter=true,not_amender=true}\n\
+                [[rules]]\ncommand='dd'\nrequire={from=['uid:8']}",
+            vec![
+                "rule:rm needs 2 approvals: nobody can give that in this release, so only \
+                    denials will be accepted",
+                "rule:mv needs 1 approval, from a@b.org, signed: nobody can give that in this \
+                    release, so only denials will be accepted",
+                "rule:cp needs 1 approval, from a@b.org: nobody can give that in this release, so \
+                    only denials will be accepted",
+            ],
+        ),
+        (
             "[[rules]]\ncommand='rm'\neffect='ask'\n[[rules]]\ncommand='rm'\neffect='ask'",
             vec!["rule:rm:2 says what rule:rm says"],
         ),
@@ -281,6 +320,8 @@ fn what_is_not_certain_to_tighten_widens() {
     const DENY: &str = "[[rules]]\ncommand='rm'\neffect='deny'\n";
     const ASK: &str = "[[rules]]\ncommand='rm'\neffect='ask'\n";
     const SOON: &str = "[[rules]]\ncommand='rm'\neffect='ask'\nrequire={expires='1h'}\n";
+    const TWO: &str = "[[rules]]\ncommand='rm'\nrequire={approvers=2}\n";
+    const SIGNED: &str = "[[rules]]\ncommand='rm'\nrequire={approvers=2,signed=true}\n";
     for (before, after, expected) in [
         (String::new(), String::new(), Tightens),
         (String::new(), DENY.into(), Tightens),
@@ -295,6 +336,11 @@ fn what_is_not_certain_to_tighten_widens() {
         (format!("{ALLOW}{FETCH}"), ALLOW.into(), Tightens),
         (ASK.into(), DENY.into(), Widens),
         (ASK.into(), SOON.into(), Widens),
+        (ASK.into(), TWO.into(), Widens),
+        (TWO.into(), SIGNED.into(), Widens),
+        (TWO.into(), ASK.into(), Widens),
+        (SIGNED.into(), SIGNED.into(), Tightens),
+        (TWO.into(), format!("{TWO}{SIGNED}"), Tightens),
         (
             ASK.into(),
             format!("{ASK}reason='r'\nmatch=['rm x']\n"),

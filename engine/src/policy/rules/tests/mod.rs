@@ -1,30 +1,20 @@
 //! Rules as people write them, what they say of calls, and what does not load.
 
+mod demands;
 mod loads;
 mod shipped;
 
 use std::collections::BTreeSet;
 
+use placet_ledger::approval::{Assurance, Demands};
+
 use super::{Judgement, Origin, Rules, Subject, strictest};
 
-/// The rule of the documentation, without what this release cannot enforce.
-const KUBECTL: &str = r#"
-[[rules]]
-tool = "execute_command"
-command = "kubectl delete"
-require = { approvers = 2, expires = "2h" }
-reason = "two people for cluster deletes"
-match = ["kubectl delete pod x", "kubectl --context prod delete pod x", "env kubectl delete pod x"]
-not_match = ["kubectl get pods"]
-"#;
+/// The rule of the documentation, word for word.
+const KUBECTL: &str = include_str!("kubectl.toml");
 
 fn rules(text: &str) -> Rules {
     Rules::from_toml(text, Origin::User).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
-
-/// Rules that want several people, which only a record may hold.
-fn recorded(text: &str) -> Rules {
-    Rules::from_toml(text, Origin::Record).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn on_command(rules: &Rules, command: &str) -> Judgement {
@@ -50,18 +40,39 @@ fn deny(rule: &str) -> Judgement {
     }
 }
 
-fn ask(rule: &str, quorum: u32, expires_ms: Option<u64>) -> Judgement {
+fn several(quorum: u32) -> Demands {
+    Demands {
+        quorum,
+        ..Demands::default()
+    }
+}
+
+/// What the rule of the documentation demands.
+fn of_kubectl() -> Demands {
+    let people = ["alice@example.org", "bob@example.org"];
+    Demands {
+        assurance: Assurance::Signed,
+        from: Some(people.map(|name| name.parse().unwrap()).into()),
+        ..several(2)
+    }
+}
+
+fn ask_for(rule: &str, demands: Demands, expires_ms: Option<u64>) -> Judgement {
     Judgement::Ask {
         rule: rule.parse().unwrap(),
-        quorum,
+        demands,
         expires_ms,
     }
+}
+
+fn ask(rule: &str, quorum: u32, expires_ms: Option<u64>) -> Judgement {
+    ask_for(rule, several(quorum), expires_ms)
 }
 
 fn unreadable(rule: &str, quorum: u32, expires_ms: Option<u64>) -> Judgement {
     Judgement::Unreadable {
         rule: rule.parse().unwrap(),
-        quorum,
+        demands: several(quorum),
         expires_ms,
     }
 }
@@ -75,19 +86,23 @@ fn allow(rule: &str, network: &[u16]) -> Judgement {
 
 #[test]
 fn a_demand_asks_for_its_people_however_the_command_is_written() {
-    let rules = recorded(KUBECTL);
-    let hours = Some(7_200_000);
+    let rules = rules(KUBECTL);
     let name = "rule:kubectl-delete";
+    let people = || ask_for(name, of_kubectl(), None);
     for (command, expected) in [
-        ("kubectl delete pod x", ask(name, 2, hours)),
-        ("kubectl --context prod delete pod x", ask(name, 2, hours)),
-        ("env kubectl delete pod x", ask(name, 2, hours)),
-        ("ls && kubectl get pods", ask(name, 2, hours)),
-        ("sh -c 'kubectl delete pod x'", ask(name, 2, hours)),
-        ("X=kubectl; $X delete pod x", ask(name, 2, hours)),
+        ("kubectl delete pod x", people()),
+        ("kubectl --context prod delete pod x", people()),
+        ("env kubectl delete pod x", people()),
+        ("ls && kubectl get pods", people()),
+        ("sh -c 'kubectl delete pod x'", people()),
+        ("X=kubectl; $X delete pod x", people()),
         (
             "sh -c \"$CODE\"",
-            unreadable("unreadable:rule:kubectl-delete", 2, hours),
+            Judgement::Unreadable {
+                rule: "unreadable:rule:kubectl-delete".parse().unwrap(),
+                demands: of_kubectl(),
+                expires_ms: None,
+            },
         ),
         ("kubectl get pods", Judgement::Silent),
         ("ls", Judgement::Silent),
@@ -104,7 +119,7 @@ fn a_demand_asks_for_its_people_however_the_command_is_written() {
 
 #[test]
 fn the_strictest_of_all_that_match_decides() {
-    let all = recorded(
+    let all = rules(
         r#"
 [[rules]]
 command = "git"
@@ -297,7 +312,7 @@ fn what_a_workspace_says_only_ever_tightens() {
 
 #[test]
 fn rules_have_one_recorded_text() {
-    let written = recorded(KUBECTL);
+    let written = rules(KUBECTL);
     let text = written.to_json().unwrap();
     assert_eq!(
         text,
@@ -305,7 +320,8 @@ fn rules_have_one_recorded_text() {
             r#"[{"command":"kubectl delete","match":["kubectl delete pod x","#,
             r#""kubectl --context prod delete pod x","env kubectl delete pod x"],"#,
             r#""not_match":["kubectl get pods"],"reason":"two people for cluster deletes","#,
-            r#""require":{"approvers":2,"expires":"2h"},"tool":"execute_command"}]"#
+            r#""require":{"approvers":2,"from":["alice@example.org","bob@example.org"],"#,
+            r#""signed":true},"tool":"execute_command"}]"#
         )
     );
     let read = Rules::parse_json(&text).unwrap();

@@ -1,7 +1,7 @@
 //! What no entry covers, and what entries are for.
 
-use super::super::{Effect, Origin, Rules, SHIPPED, shipped};
-use super::{Judgement, KUBECTL, on_command, recorded};
+use super::super::{Effect, Rules, SHIPPED, shipped};
+use super::{Judgement, KUBECTL, on_command, rules};
 
 #[test]
 fn the_shipped_rules_are_canonical_and_keep_out_alone() {
@@ -127,14 +127,13 @@ fn what_destroys_nothing_may_have_an_entry() {
 fn shipped_rules_stand_before_those_of_a_person_and_say_nothing_themselves() {
     let shipped = Rules::parse_json(SHIPPED).unwrap();
     let number = shipped.as_slice().len();
-    let all = recorded(KUBECTL).behind(shipped).unwrap();
+    let all = rules(KUBECTL).behind(shipped).unwrap();
     assert_eq!(all.as_slice().len(), number + 1);
     assert_eq!(all.as_slice()[0].name().as_str(), "rule:git-push-force");
     assert_eq!(on_command(&all, "git push --force"), Judgement::Silent);
     assert!(all.destructive("git push --force").is_some());
     // A person's rules alone keep nothing out.
-    assert!(recorded(KUBECTL).destructive("git push --force").is_none());
+    assert!(rules(KUBECTL).destructive("git push --force").is_none());
     let text = all.to_json().unwrap();
     assert_eq!(Rules::parse_json(&text).unwrap().to_json().unwrap(), text);
-    assert!(Rules::from_toml(KUBECTL, Origin::Workspace).is_err());
 }
