@@ -14,6 +14,7 @@ mod agents;
 mod amendments;
 mod attended;
 mod audit;
+mod broken_config;
 mod commands;
 #[cfg(feature = "system-tests")]
 mod contain;

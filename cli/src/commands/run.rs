@@ -154,7 +154,7 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
     };
     let (model, config) = model(spec, &base)?;
     let beside = wiring.config_folder();
-    let config = judging(&wiring.config, &beside, &gated.workspace, config)?;
+    let config = judging(wiring.config()?, &beside, &gated.workspace, config)?;
     let mut limits = args.caps.limits();
     limits.iterations = limits.iterations.or(Some(ITERATIONS_DEFAULT));
     let attendance = attendance(args.park, args.attend, wiring.attended());

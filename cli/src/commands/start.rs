@@ -81,7 +81,7 @@ impl GateArgs {
             workspace,
             denied,
             policy: policy.unwrap_or(ApprovalPolicy::False),
-            containment: config::stricter(wiring.config.containment, narrowing.containment),
+            containment: config::stricter(wiring.config()?.containment, narrowing.containment),
             narrowing: if narrowing.rules.is_empty() {
                 None
             } else {
@@ -104,17 +104,18 @@ pub(crate) fn policy() -> impl TypedValueParser<Value = ApprovalPolicy> {
 fn agent(named: Option<&str>, wiring: &Wiring<'_>) -> Result<(Name, Agent), CommandError> {
     let text = named.unwrap_or("default");
     let name: Name = text.parse().map_err(CommandError::usage)?;
-    match (wiring.config.agents.get(text), named) {
+    let agents = &wiring.config()?.agents;
+    match (agents.get(text), named) {
         (Some(agent), _) => Ok((name, agent.clone())),
         (None, None) => Ok((name, Agent::default())),
         (None, Some(_)) => {
-            let known: Vec<_> = wiring.config.agents.keys().map(String::as_str).collect();
+            let known: Vec<_> = agents.keys().map(String::as_str).collect();
             let known = if known.is_empty() {
                 "none".to_owned()
             } else {
                 known.join(", ")
             };
-            let names = wiring.config.agents.keys().map(String::as_str);
+            let names = agents.keys().map(String::as_str);
             let error = CommandError::unknown(Kind::NotFound, "agent", text, names);
             Err(error.hint(format!("agents of the config: {known}")))
         }

@@ -8,7 +8,7 @@ use placet_ledger::limits::ROOM_BYTES_MIN;
 
 use super::Checkup;
 use crate::args::GlobalArgs;
-use crate::config;
+use crate::config::{self, Place};
 use crate::home::Home;
 use crate::io::Io;
 use crate::wiring::machine;
@@ -48,12 +48,14 @@ pub(super) fn containment(found: &mut Checkup, io: &Io) -> Level {
 }
 
 fn user_config(found: &mut Checkup, global: &GlobalArgs, io: &Io) {
-    match config::user(global.config.as_deref(), io) {
-        Ok((path, _)) if !path.exists() => {
+    let place = Place::locate(global.config.as_deref(), io);
+    let path = place.path();
+    match place.read() {
+        Ok(_) if !path.exists() => {
             let place = path.display();
             found.ok("config", format!("none at {place}: the defaults hold"));
         }
-        Ok((path, config)) => {
+        Ok(config) => {
             let agents: Vec<&str> = config.agents.keys().map(String::as_str).collect();
             let agents = if agents.is_empty() {
                 "no agents".to_owned()
