@@ -2,7 +2,7 @@
 
 use clap::Args;
 use placet_engine::policy::CommandEntry;
-use placet_engine::policy::allowlist::{self, NotAnEntry};
+use placet_engine::policy::allowlist;
 use placet_engine::tool::command::Found;
 use placet_ledger::program::ProgramClass;
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &AddArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
         let what = "this release has no web tools, so that there is nothing to grant by URL";
         return Err(CommandError::usage(what));
     };
-    let key = allowlist::entry_key(command).map_err(not_an_entry)?;
+    let key = super::entry_key(command)?;
     let word = key.split(' ').next().unwrap_or_default();
     let found = program::find(word, wiring.printer.io())?;
     beware(args, &key, &found, wiring)?;
@@ -72,18 +72,6 @@ pub(crate) fn run(args: &AddArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
         wiring.printer.data(&format!("{}\n", added.grant))?;
     }
     Ok(ExitStatus::Done)
-}
-
-fn not_an_entry(error: NotAnEntry) -> CommandError {
-    let hint = match &error {
-        NotAnEntry::Longer { key, .. } => {
-            format!("placet grants add \"{key}\" covers every command of that key")
-        }
-        NotAnEntry::NoKey { .. } => {
-            String::from("a key is a program and its next word, such as \"git push\"")
-        }
-    };
-    CommandError::usage(error).hint(hint)
 }
 
 /// What an entry lets by that its key does not say: refused, or a warning where somebody insists.

@@ -7,6 +7,7 @@ mod revoke;
 
 use clap::Subcommand;
 use placet_engine::policy::CommandEntry;
+use placet_engine::policy::allowlist::{self, NotAnEntry};
 use placet_ledger::authority::AuthorityCommand;
 use placet_ledger::canonical;
 use placet_ledger::content::{Text, Texts};
@@ -37,6 +38,21 @@ pub(crate) fn dispatch(
         GrantsVerb::Add(args) => add::run(&args, wiring),
         GrantsVerb::Revoke(args) => revoke::run(args, wiring),
     }
+}
+
+/// The key of an entry, as whoever writes one gives it.
+pub(crate) fn entry_key(text: &str) -> Result<String, CommandError> {
+    allowlist::entry_key(text).map_err(|error| {
+        let hint = match &error {
+            NotAnEntry::Longer { key, .. } => {
+                format!("placet grants add \"{key}\" covers every command of that key")
+            }
+            NotAnEntry::NoKey { .. } => {
+                String::from("a key is a program and its next word, such as \"git push\"")
+            }
+        };
+        CommandError::usage(error).hint(hint)
+    })
 }
 
 /// Records an entry of the per-command list, in an append of its own.
