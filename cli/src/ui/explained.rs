@@ -190,7 +190,7 @@ fn says(verdict: &Verdict) -> String {
             let of = of.map(|of| format!(" {of}")).unwrap_or_default();
             let rule = rule
                 .as_ref()
-                .map(|rule| format!(" {}", text::marked(rule.as_str())));
+                .map(|forbids| format!(" {}", text::marked(forbids.rule.as_str())));
             let (kind, rule) = (
                 refusal_word(*kind).replace('_', " "),
                 rule.unwrap_or_default(),

@@ -202,6 +202,9 @@ enum VerdictOut {
         /// The rule that forbids it.
         #[serde(skip_serializing_if = "Option::is_none")]
         rule: Option<Name>,
+        /// Why the rule is there.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// How risky it is decides, and somebody must judge that first.
     Unjudged,
@@ -241,7 +244,8 @@ impl From<&Verdict> for VerdictOut {
             Verdict::Decline { kind, of, rule } => Self::Decline {
                 why: refusal_word(*kind),
                 of: *of,
-                rule: rule.clone(),
+                rule: rule.as_ref().map(|forbids| forbids.rule.clone()),
+                reason: rule.as_ref().and_then(|forbids| forbids.reason.clone()),
             },
         }
     }

@@ -121,7 +121,10 @@ fn said(record: &Recorded) -> Option<&Blob> {
         | Event::ApprovalRevoked(_)
         | Event::ExecutionSettled(_)
         | Event::RunCancelRequested(_) => "note",
-        Event::RunStarted(_)
+        // Why the rule is there, as it was when it forbade the call.
+        Event::CallRefused(refused) if refused.rule.is_some() => "detail",
+        Event::CallRefused(_)
+        | Event::RunStarted(_)
         | Event::SegmentStarted(_)
         | Event::SegmentEnded(_)
         | Event::ModelCalled(_)
@@ -129,7 +132,6 @@ fn said(record: &Recorded) -> Option<&Blob> {
         | Event::ModelFailed(_)
         | Event::CallProposed(_)
         | Event::RiskAssessed(_)
-        | Event::CallRefused(_)
         | Event::ApprovalRequested(_)
         | Event::ApprovalExpired(_)
         | Event::ExecutionStarted(_)
