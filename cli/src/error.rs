@@ -221,6 +221,10 @@ fn rejected(rejection: &Rejection) -> (Kind, Option<&'static str>) {
         | Rejection::Expired(_)
         | Rejection::NotExpired
         | Rejection::Exhausted(_) => (Kind::Refused, None),
+        Rejection::AlreadyGranted(_) => (
+            Kind::Conflict,
+            Some("placet grants list shows what is granted"),
+        ),
         Rejection::UnknownGrant(_) => (
             Kind::NotFound,
             Some("placet grants list shows what is granted"),

@@ -13,6 +13,7 @@ use placet_ledger::canonical;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Event, GrantAdded, GrantKind};
+use placet_ledger::id::GrantId;
 use placet_ledger::run::{Caller, Rejection};
 use placet_ledger::time::Timestamp;
 
@@ -55,22 +56,36 @@ pub(crate) fn entry_key(text: &str) -> Result<String, CommandError> {
     })
 }
 
-/// Records an entry of the per-command list, in an append of its own.
+/// What came of granting something.
+pub(crate) enum Granted {
+    /// It is granted from now on.
+    New(GrantAdded, Timestamp),
+    /// The very same was granted before.
+    Before(GrantId),
+}
+
+/// Records an entry of the per-command list, in an append of its own, if it is not there.
 pub(crate) async fn grant(
     open: &Open,
     caller: &Caller,
     entry: &CommandEntry,
     expires_at: Option<Timestamp>,
-) -> Result<(GrantAdded, Timestamp), LedgerError> {
+) -> Result<Granted, LedgerError> {
     let text = canonical::to_vec(entry).map_err(LedgerError::Encode)?;
     let texts = Texts::from([(String::from("entry"), Text::json(text))]);
     let command = AuthorityCommand::Grant {
         kind: GrantKind::Command,
         expires_at,
     };
-    let envelope = open.ledger.authorise(caller, command, texts).await?;
+    let envelope = match open.ledger.authorise(caller, command, texts).await {
+        Ok(envelope) => envelope,
+        Err(LedgerError::Rejected(Rejection::AlreadyGranted(grant))) => {
+            return Ok(Granted::Before(grant));
+        }
+        Err(error) => return Err(error),
+    };
     let Event::GrantAdded(added) = envelope.event() else {
         return Err(Rejection::OutOfTurn("the grant was not recorded").into());
     };
-    Ok((added.clone(), envelope.at()))
+    Ok(Granted::New(added.clone(), envelope.at()))
 }
