@@ -61,7 +61,7 @@ impl Kind {
 }
 
 /// As much of a name that is not known as an error repeats.
-const NAME_CHARS_MAX: usize = 160;
+pub(crate) const NAME_CHARS_MAX: usize = 160;
 
 /// Where every run is listed, also those that are done.
 const EVERY_RUN: &str = "placet runs list --all names every run";
@@ -252,6 +252,7 @@ impl From<EngineError> for CommandError {
                     .meant(near)
                     .hint("placet tools list names every tool")
             }
+            error @ EngineError::Arguments(_) => Self::usage(error),
             error @ EngineError::NoProposal(_) => Self::new(Kind::Refused, error)
                 .hint("nothing was changed: placet runs show RUN shows the arguments as they are"),
             error @ EngineError::ToolChanged(_) => {

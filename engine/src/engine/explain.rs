@@ -187,7 +187,11 @@ fn known(mut input: GateInput<'_>) -> GateInput<'_> {
 /// The proposal of a call that nobody made.
 async fn drafted(registry: &Registry, tool: &str, arguments: &[u8]) -> Result<Act, EngineError> {
     match registry.visible(tool) {
-        Lookup::Tool(found) => Ok(propose(CallId::FIRST, found, arguments).await),
+        Lookup::Tool(found) => {
+            let fits = found.read_arguments(arguments);
+            fits.map_err(|error| EngineError::Arguments(error.to_string()))?;
+            Ok(propose(CallId::FIRST, found, arguments).await)
+        }
         Lookup::HiddenHalf | Lookup::Unknown => Err(EngineError::UnknownTool {
             name: tool.chars().take(160).collect(),
             nearest: nearest(tool, registry.names().map(Name::as_str)).map(str::to_owned),

@@ -82,6 +82,9 @@ pub enum EngineError {
     /// Somebody drives it.
     #[error("the run {0} is being driven")]
     Driven(RunId),
+    /// The arguments are none that the tool takes.
+    #[error("no proposal can be made of these arguments: {0}")]
+    Arguments(String),
     /// The tool makes no proposal of these arguments.
     #[error("no proposal can be made of these arguments: {0}")]
     NoProposal(String),
