@@ -307,8 +307,7 @@ impl<'a> Wiring<'a> {
 
     /// The folder for temporary files.
     pub(crate) fn temporary(&mut self) -> PathBuf {
-        let named = self.printer.io().var("TMPDIR").map(PathBuf::from);
-        named.unwrap_or_else(|| PathBuf::from("/tmp"))
+        self.printer.io().temporary()
     }
 
     /// How the program is called to look at this ledger once more.
