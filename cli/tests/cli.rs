@@ -25,6 +25,7 @@ mod doubts;
 mod errors;
 mod grants;
 mod live_policy;
+mod near;
 mod plugin;
 mod policy;
 mod questions;

@@ -37,7 +37,7 @@ use crate::tool::registry::{Registry, Scope, ScopeError};
 use crate::tool::retrieve::Results;
 use driving::Driven;
 
-pub use explain::{Explained, OverEntry, Setup, explain, over};
+pub use explain::{Explained, Setup, explain, nearly, over};
 
 /// Why the engine did not do what it was asked.
 #[derive(Debug, thiserror::Error)]

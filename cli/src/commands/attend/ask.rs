@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use placet_engine::engine::EngineError;
+use placet_engine::engine::{EngineError, nearly};
 use placet_ledger::approval::Channel;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::SegmentReason;
@@ -196,7 +196,7 @@ pub(super) async fn cards(open: &Open, scope: Scope) -> Result<Vec<Shown>, Comma
 }
 
 async fn cards_of(open: &Open, run: RunId, prefix: String) -> Result<Vec<Shown>, CommandError> {
-    let look = open.ledger.look(run, |state, contents| {
+    let look = open.ledger.look_with(run, |state, contents, bench| {
         let left = state.usage().remaining(state.limits());
         let beside = Beside {
             prefix,
@@ -206,7 +206,10 @@ async fn cards_of(open: &Open, run: RunId, prefix: String) -> Result<Vec<Shown>,
             .batch()
             .filter_map(|call| Card::of(state, call, contents));
         let shown = cards.map(|card| Shown {
-            card,
+            card: Card {
+                nearly: nearly(state, contents, bench, card.call),
+                ..card
+            },
             beside: beside.clone(),
         });
         shown.collect()

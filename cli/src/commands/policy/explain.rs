@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use clap::Args;
-use placet_engine::engine::{EngineError, Explained, Outfit, OverEntry, Setup, explain, over};
+use placet_engine::engine::{EngineError, Explained, Outfit, Setup, explain, over};
 use placet_engine::nearest::nearest;
-
+use placet_engine::policy::OverEntry;
 use placet_engine::tool::NAMES;
 use placet_engine::tool::registry::Scope;
 use placet_engine::tool::retrieve::NoResults;

@@ -48,6 +48,7 @@ pub(crate) fn sample() -> Card {
         depends_on: None,
         amended_before: None,
         denied_before: Vec::new(),
+        nearly: None,
         unreadable: Vec::new(),
     }
 }
