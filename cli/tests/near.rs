@@ -1,4 +1,4 @@
-//! Which grant nearly covered a command: cards and `policy explain` name it, and say why it did not.
+//! Which grant nearly covered a command: cards and `policy explain` name it and say why it did not.
 
 use serde_json::Value;
 

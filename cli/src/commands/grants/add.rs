@@ -21,8 +21,8 @@ use crate::wiring::{Open, Wiring};
 /// A key is a program with the next word, where that is not a flag: git push, cargo fmt, ls. An
 /// entry covers its own key and longer keys, run by the very program that it was made for; without
 /// --network such a command has no network. Shells, interpreters, wrappers and whatever runs code
-/// of the workspace need --force: such an entry lets by whatever they are given. The very same entry
-/// is not added twice.
+/// of the workspace need --force: such an entry lets by whatever they are given. The very same
+/// entry is not added twice.
 ///
 /// Example: placet grants add "git push" --network 443 --expires 8h
 #[derive(Debug, Args)]
