@@ -61,7 +61,7 @@ impl Kind {
 }
 
 /// As much of a name that is not known as an error repeats.
-const NAME_CHARS_MAX: usize = 160;
+pub(crate) const NAME_CHARS_MAX: usize = 160;
 
 /// Where every run is listed, also those that are done.
 const EVERY_RUN: &str = "placet runs list --all names every run";
@@ -225,6 +225,10 @@ fn rejected(rejection: &Rejection) -> (Kind, Option<&'static str>) {
         | Rejection::Expired(_)
         | Rejection::NotExpired
         | Rejection::Exhausted(_) => (Kind::Refused, None),
+        Rejection::AlreadyGranted(_) => (
+            Kind::Conflict,
+            Some("placet grants list shows what is granted"),
+        ),
         Rejection::UnknownGrant(_) => (
             Kind::NotFound,
             Some("placet grants list shows what is granted"),
@@ -252,6 +256,7 @@ impl From<EngineError> for CommandError {
                     .meant(near)
                     .hint("placet tools list names every tool")
             }
+            error @ EngineError::Arguments(_) => Self::usage(error),
             error @ EngineError::NoProposal(_) => Self::new(Kind::Refused, error)
                 .hint("nothing was changed: placet runs show RUN shows the arguments as they are"),
             error @ EngineError::ToolChanged(_) => {

@@ -69,6 +69,11 @@ const fn word(change: Change) -> &'static str {
     }
 }
 
+/// Why the rules that are in force now are there, by their names.
+pub(crate) fn reasons_now(ledger: &Ledger) -> BTreeMap<Name, String> {
+    reasons(ledger.look_at_authority(recorded).as_deref())
+}
+
 /// Why rules are there, by their names, from their recorded texts; later ones win.
 pub(crate) fn reasons<'a>(texts: impl IntoIterator<Item = &'a [u8]>) -> BTreeMap<Name, String> {
     let mut reasons = BTreeMap::new();

@@ -46,6 +46,12 @@ pub struct Io {
 }
 
 impl Io {
+    /// The folder for temporary files.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        let named = self.var("TMPDIR").map(PathBuf::from);
+        named.unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
     /// The real outside.
     #[expect(
         clippy::disallowed_methods,

@@ -6,17 +6,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
 use placet_engine::clock::SystemClock;
+use placet_engine::engine::nearly;
+use placet_ledger::authority::{AuthorityState, Standing, fold_authority};
 use placet_ledger::clock::Clock;
 use placet_ledger::content::{Commitment, Contents};
 use placet_ledger::envelope::Recorded;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::Event;
+use placet_ledger::gate_input::Bench;
 use placet_ledger::id::{Position, StreamId, Version};
+use placet_ledger::run::RunState;
 use placet_ledger::store::pages::{each_of_log, read_stream, run_list};
 use placet_ledger::store::sled::{OpenError, SledStore};
 use placet_ledger::store::{EventStore, ReadError};
 use placet_ledger::time::Timestamp;
-use placet_ledger::view::RunList;
+use placet_ledger::view::{Card, RunList};
 
 use crate::error::CommandError;
 use crate::home::Scratch;
@@ -117,6 +121,19 @@ impl Reading {
         Ok(())
     }
 
+    /// Who and what is trusted now, as far as it can be read.
+    pub(crate) async fn trusted(&self) -> Option<Trusted> {
+        let stream = self.store.ledger().authority();
+        let records = self.stream(stream).await.ok()?;
+        let state = fold_authority(records.iter().map(|record| &record.envelope)).ok()?;
+        let blobs = records
+            .iter()
+            .flat_map(|record| record.envelope.blobs().values());
+        let wanted = blobs.map(|blob| blob.commitment).collect();
+        let contents = self.contents(stream, &wanted).await;
+        Some(Trusted { state, contents })
+    }
+
     /// The contents of a stream that can be read, of those that are wanted.
     pub(crate) async fn contents(
         &self,
@@ -135,6 +152,31 @@ impl Reading {
             }
         }
         contents
+    }
+}
+
+/// Who and what is trusted.
+pub(crate) struct Trusted {
+    state: AuthorityState,
+    contents: Contents,
+}
+
+impl Trusted {
+    /// The card with the entry that nearly covers its call.
+    pub(crate) fn told(&self, card: Card, state: &RunState, contents: &Contents) -> Card {
+        let standing = Standing {
+            state: &self.state,
+            contents: &self.contents,
+        };
+        let bench = Bench {
+            standing,
+            at: now(),
+            weaker: None,
+        };
+        Card {
+            nearly: nearly(state, contents, bench, card.call),
+            ..card
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The composition root: opens home, store, ledger and engine for a verb.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::args::GlobalArgs;
-use crate::config::{self, Config};
+use crate::config::{self, Config, Place};
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::home::Home;
@@ -50,9 +51,9 @@ pub(crate) struct Wiring<'a> {
     pub(crate) global: GlobalArgs,
     /// Where everything of the ledger lies.
     pub(crate) home: Home,
-    /// The user's config.
-    pub(crate) config: Config,
-    config_path: PathBuf,
+    config_place: Place,
+    /// The user's config, once a verb needed it: one that cannot be read stops no other verb.
+    config: OnceCell<Config>,
     /// Why rules are there, as far as the open ledger tells.
     pub(crate) reasons: BTreeMap<Name, String>,
     /// Where results and remarks go.
@@ -97,10 +98,10 @@ impl Drop for Open {
 }
 
 impl<'a> Wiring<'a> {
-    /// Reads home and config.
+    /// Finds the home, and where the config would be.
     pub(crate) fn new(global: GlobalArgs, mut printer: Printer<'a>) -> Result<Self, CommandError> {
         let home = Home::locate(&global, printer.io())?;
-        let (config_path, config) = config::user(global.config.as_deref(), printer.io())?;
+        let config_place = Place::locate(global.config.as_deref(), printer.io());
         if home.from_env {
             printer.note(&format!("home {} (from PLACET_HOME)", home.dir.display()));
         }
@@ -111,18 +112,26 @@ impl<'a> Wiring<'a> {
         Ok(Self {
             global,
             home,
-            config,
-            config_path,
+            config_place,
+            config: OnceCell::new(),
             reasons: BTreeMap::new(),
             printer,
             runtime,
         })
     }
 
+    /// The user's config, read when it is first needed.
+    pub(crate) fn config(&self) -> Result<&Config, CommandError> {
+        if let Some(config) = self.config.get() {
+            return Ok(config);
+        }
+        let config = self.config_place.read()?;
+        Ok(self.config.get_or_init(|| config))
+    }
+
     /// The folder of the user's config.
     pub(crate) fn config_folder(&self) -> PathBuf {
-        let folder = self.config_path.parent();
-        folder.map(std::path::Path::to_owned).unwrap_or_default()
+        self.config_place.folder()
     }
 
     /// Waits for work.
@@ -202,35 +211,41 @@ impl<'a> Wiring<'a> {
 
     /// Opens the ledger, or makes it where there is none; `tell` asks to be told of appends.
     pub(crate) fn open_or_create(&mut self, tell: bool) -> Result<Open, CommandError> {
+        in_force::rules(self.config()?)?;
         if self.home.is_free() {
             self.create()?;
         }
         let tell = tell || self.printer.shows_progress();
         let open = self.open_telling(tell)?;
-        self.adopted(open)
+        self.adopt(&open)?;
+        Ok(open)
     }
 
-    /// Opens the ledger that is there, and brings the rules of the config into force.
+    /// Opens the ledger that is there, and brings the rules of the config into force: for what
+    /// grants or drives. A config that cannot be read refuses before anything is recorded.
     pub(crate) fn open(&mut self) -> Result<Open, CommandError> {
+        in_force::rules(self.config()?)?;
         let open = self.open_as_it_is()?;
-        self.adopted(open)
+        self.adopt(&open)?;
+        Ok(open)
     }
 
-    /// Opens the ledger that is there, with the rules that are in force.
+    /// Opens the ledger that is there, with the rules that are in force: for what only looks, or
+    /// turns down.
     pub(crate) fn open_as_it_is(&mut self) -> Result<Open, CommandError> {
         let tell = self.printer.shows_progress();
         self.open_telling(tell)
     }
 
-    fn adopted(&mut self, open: Open) -> Result<Open, CommandError> {
+    /// Brings the rules of the config into force, where others are.
+    pub(crate) fn adopt(&mut self, open: &Open) -> Result<(), CommandError> {
         let caller = self.caller()?;
-        let adopted = in_force::adopt(&open.ledger, &self.config, &caller);
+        let adopted = in_force::adopt(&open.ledger, self.config()?, &caller);
         if let Some(said) = self.block_on(adopted)? {
             self.printer.note(&said);
         }
-        let in_force = in_force::text(&in_force::rules(&self.config)?)?;
-        self.reasons = in_force::reasons([&in_force[..]]);
-        Ok(open)
+        self.reasons = in_force::reasons_now(&open.ledger);
+        Ok(())
     }
 
     fn open_telling(&mut self, tell: bool) -> Result<Open, CommandError> {
@@ -256,6 +271,7 @@ impl<'a> Wiring<'a> {
             stamps: Arc::new(LiveStamps::new(clock.clone())),
         };
         let ledger = self.block_on(Ledger::open(parts))?;
+        self.reasons = in_force::reasons_now(&ledger);
         let outfit = self.outfit()?;
         let stop = self.printer.io().stop.clone();
         let host = self.home.host()?;
@@ -291,8 +307,7 @@ impl<'a> Wiring<'a> {
 
     /// The folder for temporary files.
     pub(crate) fn temporary(&mut self) -> PathBuf {
-        let named = self.printer.io().var("TMPDIR").map(PathBuf::from);
-        named.unwrap_or_else(|| PathBuf::from("/tmp"))
+        self.printer.io().temporary()
     }
 
     /// How the program is called to look at this ledger once more.
@@ -348,8 +363,10 @@ impl<'a> Wiring<'a> {
             closed.close_folder(&folder).map_err(failed)?;
         }
         // What it says is obeyed, so that a tool must never come near it.
-        if self.global.config.is_some() {
-            closed.close_apart(&self.config_path).map_err(failed)?;
+        if self.config_place.is_named() {
+            closed
+                .close_apart(self.config_place.path())
+                .map_err(failed)?;
         }
         Ok(closed)
     }

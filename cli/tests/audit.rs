@@ -25,7 +25,7 @@ fn answered() -> World {
 fn lists_the_whole_log() {
     insta::assert_snapshot!(answered().show(&["audit", "log"]), @"
     #0   <stream>@0   <time>  uid:1000  ledger.created format 1, key <code>
-    #1   <stream>@1   <time>  uid:1000  rules.adopted first
+    #1   <stream>@1   <time>  uid:1000  rules.adopted first, rules <code>
     #2   <run1>@0   <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 15 tools
     #3   <run1>@1   <time>  engine    segment.started segment 1, start, attendance park
     #4   <run1>@2   <time>  engine    model.called script:tidy.toml, attempt 1, 402 tokens reserved

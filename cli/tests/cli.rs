@@ -14,6 +14,7 @@ mod agents;
 mod amendments;
 mod attended;
 mod audit;
+mod broken_config;
 mod commands;
 #[cfg(feature = "system-tests")]
 mod contain;
@@ -25,6 +26,7 @@ mod doubts;
 mod errors;
 mod grants;
 mod live_policy;
+mod near;
 mod plugin;
 mod policy;
 mod questions;

@@ -284,7 +284,7 @@ fn what_describes_the_program_needs_neither_home_nor_config() {
     let world = World::new();
     std::fs::create_dir_all(world.path("person/.config/placet")).unwrap();
     std::fs::write(world.path("person/.config/placet/config.toml"), "wrong").unwrap();
-    assert_eq!(world.call(&["runs", "list"]).code, 64);
+    assert_eq!(world.call(&["run", "go"]).code, 64);
     assert_eq!(world.call(&["completions", "bash"]).code, 0);
     assert_eq!(world.call(&["man", "pages"]).code, 0);
 }

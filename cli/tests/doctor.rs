@@ -370,6 +370,133 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
     ");
 }
 
+/// What is said of a check that fails.
+fn failing(world: &World, check: &str) -> Vec<String> {
+    let shown = world.call(&["--json", "doctor"]);
+    let doctor: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let checks = doctor["checks"].as_array().unwrap().iter();
+    let of = checks.filter(|one| one["check"] == check && one["status"] == "fail");
+    of.map(|one| one["detail"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_config_that_run_refuses_fails() {
+    let mut world = World::new();
+    world.cwd = world.path("ws");
+    let folder = world.path("person/.config/placet");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("bad.toml"), "[[turn]]\nwrong = 1\n").unwrap();
+    let judge = |path: &Path| {
+        fs::write(path, "#!/bin/sh\necho pass\n").unwrap();
+        format!("[plugin]\ncommand = \"{}\"\n", path.display())
+    };
+    let (inside, outside) = (judge(&world.path("ws/judge")), judge(&world.path("judge")));
+    let digest = |digit: &str| format!("digest = \"{}\"\n", digit.repeat(64));
+    let (missing, changed) = (digest("1"), format!("{outside}{}", digest("2")));
+    let missing = format!("[plugin]\ncommand = \"/none/judge\"\n{missing}");
+    let script = world.path("tidy.toml").display().to_string();
+    let given = format!("script:{script}");
+    let given = ["--model", given.as_str()];
+    for (config, options, says) in [
+        (
+            "[classifier]\nmodel = 'gpt'\n",
+            &given[..],
+            "cannot use the classifier \"gpt\"",
+        ),
+        (
+            "[classifier]\nmodel = 'script:none'\n",
+            &given,
+            "cannot read the script",
+        ),
+        (
+            "[classifier]\nmodel = 'script:bad.toml'\n",
+            &given,
+            "cannot use the classifier script:",
+        ),
+        (&missing, &given, "cannot read the plugin"),
+        (&inside, &given, "lies in the workspace"),
+        (&outside, &given, "is not pinned by a digest"),
+        (
+            &changed,
+            &given,
+            "is another file than the one that was pinned",
+        ),
+        (
+            "[agents.a]\ndenied_tools = ['rn']\n",
+            &["--agent", "a", given[0], given[1]],
+            "there is no tool \"rn\"",
+        ),
+        (
+            "[agents.a]\nmodel = 'script:none'\n",
+            &["--agent", "a"],
+            "cannot read the script",
+        ),
+        (
+            "[agents.a]\nmodel = 'openai:x'\n",
+            &["--agent", "a"],
+            "expected script:FILE",
+        ),
+        (
+            "[agents.a]\nmodel = 'script:bad.toml'\n",
+            &["--agent", "a"],
+            "cannot use the model",
+        ),
+        ("[agents.'a b']\n", &["--agent", "a b"], "a b"),
+        (
+            "[[rules]]\ntool = 'rn'\neffect = 'deny'\n",
+            &given,
+            "no tool has the name `rn`",
+        ),
+    ] {
+        fs::write(folder.join("config.toml"), config).unwrap();
+        let found = failing(&world, "config");
+        assert_eq!(found.len(), 1, "{config}: {found:?}");
+        assert!(found[0].contains(says), "{config}: {found:?}");
+        let place = folder.join("config.toml").display().to_string();
+        assert!(found[0].starts_with(&place), "{found:?}");
+        let run = world.call(&[&["run", "Go."], options].concat());
+        assert_ne!(run.code, 0, "{config}");
+        assert!(run.stderr.contains(says), "{config}: {}", run.stderr);
+        assert!(!world.path("data").exists(), "{config}");
+    }
+    let pinned = placet_ledger::digest::digest(
+        placet_ledger::digest::Purpose::File,
+        b"#!/bin/sh\necho pass\n",
+    );
+    let fine = format!(
+        "{outside}digest = \"{pinned}\"\n[agents.a]\nmodel = \"script:{script}\"\n\
+         denied_tools = ['rm']\n"
+    );
+    fs::write(folder.join("config.toml"), fine).unwrap();
+    assert_eq!(failing(&world, "config"), [""; 0]);
+    assert_eq!(world.call(&["run", "--agent", "a", "Go."]).code, 0);
+    // Every one of them is told, not the first alone.
+    let two = "[agents.a]\ndenied_tools = ['rn']\n[agents.b]\nmodel = 'x'\n";
+    fs::write(folder.join("config.toml"), two).unwrap();
+    assert_eq!(failing(&world, "config").len(), 2);
+}
+
+#[test]
+fn a_workspace_file_that_run_refuses_fails() {
+    let mut world = World::new();
+    world.cwd = world.path("ws");
+    fs::write(world.path("ws/placet.toml"), "denied_tools = ['rn']\n").unwrap();
+    let found = failing(&world, "workspace");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].ends_with("placet.toml: there is no tool \"rn\""),
+        "{found:?}"
+    );
+    let run = world.call(&["run", "Go.", "--model", "script:../tidy.toml"]);
+    assert_eq!(run.code, 64);
+    assert!(
+        run.stderr.contains("there is no tool \"rn\""),
+        "{}",
+        run.stderr
+    );
+}
+
 #[test]
 fn a_home_that_cannot_be_named_is_told() {
     let mut world = world();

@@ -3,7 +3,19 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use placet_engine::clock::SystemClock;
+use placet_engine::ids::LiveStamps;
+use placet_engine::policy::Gate;
+use placet_ledger::approval::{Assurance, Channel};
+use placet_ledger::authority::AuthorityCommand;
+use placet_ledger::content::{Text, Texts};
+use placet_ledger::error::LedgerError;
+use placet_ledger::event::GrantKind;
+use placet_ledger::ledger::{Ledger, local_principal};
+use placet_ledger::owner::Parts;
+use placet_ledger::run::{Caller, Rejection};
 use serde_json::Value;
 
 use crate::attended::{at, keys};
@@ -19,7 +31,7 @@ const RUN: [&str; 6] = [
 ];
 
 /// A world in which an agent makes these calls in one turn.
-fn world(calls: &[(&str, Value)]) -> World {
+pub(crate) fn world(calls: &[(&str, Value)]) -> World {
     let calls: Vec<String> = calls
         .iter()
         .map(|(tool, args)| {
@@ -36,24 +48,24 @@ fn world(calls: &[(&str, Value)]) -> World {
     world
 }
 
-fn command(text: &str) -> (&'static str, Value) {
+pub(crate) fn command(text: &str) -> (&'static str, Value) {
     ("execute_command", serde_json::json!({"command": text}))
 }
 
 /// Makes an entry; its id.
-fn add(world: &World, args: &[&str]) -> String {
+pub(crate) fn add(world: &World, args: &[&str]) -> String {
     let added = world.call(&[&["grants", "add"], args].concat());
     assert_eq!(added.code, 0, "{}", added.stderr);
     added.stdout.trim_end().to_owned()
 }
 
-fn json(world: &World, args: &[&str]) -> Value {
+pub(crate) fn json(world: &World, args: &[&str]) -> Value {
     let output = world.call(&[&["--json"], args].concat());
     serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{}", output.stderr))
 }
 
 /// Starts a run that ends or waits; its exit code.
-fn start(world: &mut World) -> u8 {
+pub(crate) fn start(world: &mut World) -> u8 {
     let started = world.call(&[&["--json"], &RUN[..], &["--park"]].concat());
     let report: Value = serde_json::from_str(&started.stdout)
         .unwrap_or_else(|_| panic!("{}{}", started.stdout, started.stderr));
@@ -61,7 +73,7 @@ fn start(world: &mut World) -> u8 {
     started.code
 }
 
-fn write_program(world: &World, name: &str, text: &str) {
+pub(crate) fn write_program(world: &World, name: &str, text: &str) {
     let path = world.path(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, text).unwrap();
@@ -274,4 +286,117 @@ fn a_command_without_a_key_offers_no_grant_and_says_why() {
         json(&world, &["grants", "list"])["grants"],
         serde_json::json!([])
     );
+}
+
+#[test]
+fn the_very_same_entry_is_added_once() {
+    let world = World::new();
+    let id = add(&world, &["touch"]);
+    let again = world.call(&["grants", "add", "touch"]);
+    let said = format!("{id} is there already: nothing was added\n");
+    assert_eq!(
+        (again.code, again.stdout.trim_end(), again.stderr.as_str()),
+        (0, &*id, &*said)
+    );
+    let shown = json(&world, &["grants", "add", "touch"]);
+    assert_eq!(
+        (&shown["grant"], &shown["already"], &shown["by"]),
+        (&id.as_str().into(), &true.into(), &"uid:1000".into())
+    );
+    assert!(shown.get("uses").is_none(), "{shown}");
+    // Another scope, other ports or another time is another grant.
+    let others = [
+        add(&world, &["touch a.txt"]),
+        add(&world, &["touch", "--network", "443"]),
+        add(&world, &["touch", "--expires", "8h"]),
+    ];
+    assert!(!others.contains(&id), "{others:?}");
+    assert_eq!(add(&world, &["touch", "--network", "443"]), others[1]);
+    // What was taken back allows nothing, so that it is granted anew.
+    assert_eq!(world.call(&["grants", "revoke", &id]).code, 0);
+    let anew = add(&world, &["touch"]);
+    assert_ne!(anew, id);
+    let log = json(&world, &["audit", "log", "--type", "grant.added"]);
+    assert_eq!(log["events"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn an_entry_for_a_program_that_changed_is_another_one() {
+    let mut world = World::new();
+    write_program(&world, "bin/deploy", "#!/bin/sh\necho one\n");
+    world.search = format!("{}:/usr/bin:/bin", world.path("bin").display());
+    world.cwd = world.path("ws");
+    let first = add(&world, &["deploy"]);
+    assert_eq!(add(&world, &["deploy"]), first);
+    write_program(&world, "bin/deploy", "#!/bin/sh\necho two\n");
+    assert_ne!(add(&world, &["deploy"]), first);
+}
+
+#[test]
+fn of_two_processes_that_grant_the_same_one_does() {
+    let world = World::parked();
+    world.in_ledger(async |first, _| {
+        let clock = Arc::new(SystemClock);
+        let parts = Parts {
+            store: first.store().clone(),
+            judge: Arc::new(Gate),
+            clock: clock.clone(),
+            stamps: Arc::new(LiveStamps::new(clock)),
+        };
+        let second = Ledger::open(parts).await.unwrap();
+        let caller = Caller::Person {
+            principal: local_principal(1000).unwrap(),
+            channel: Channel::Cli,
+            assurance: Assurance::SameUser,
+        };
+        let entry = || {
+            let text = Text::json(br#"{"key":"ls","path":"/usr/bin/ls"}"#.to_vec());
+            Texts::from([(String::from("entry"), text)])
+        };
+        let grant = AuthorityCommand::Grant {
+            kind: GrantKind::Command,
+            expires_at: None,
+        };
+        first.authorise(&caller, grant, entry()).await.unwrap();
+        // It decided on what it knew, and decides anew on what came in between.
+        let error = second.authorise(&caller, grant, entry()).await.unwrap_err();
+        let there = matches!(error, LedgerError::Rejected(Rejection::AlreadyGranted(_)));
+        assert!(there, "{error}");
+        assert_eq!(second.authority().grants().len(), 1);
+    });
+    assert_eq!(world.call(&["audit", "verify"]).code, 0);
+}
+
+#[test]
+fn the_log_tells_what_was_granted_and_which_rules_came_into_force() {
+    let world = World::new();
+    let id = add(
+        &world,
+        &["touch", "--network", "8000,443", "--expires", "8h"],
+    );
+    let added = ["audit", "log", "--type", "grant.added"];
+    let row = world.call(&added).stdout;
+    let begin = format!("grant.added {id} (command), by uid:1000 (cli, same-user), until 2");
+    assert!(row.contains(&begin), "{row}");
+    assert!(row.contains(": \"touch\" by \"/"), "{row}");
+    assert!(row.trim_end().ends_with(", TCP 443, 8000"), "{row}");
+    let csv = world.call(&[&added[..], &["--csv"]].concat()).stdout;
+    assert!(csv.contains("TCP 443, 8000"), "{csv}");
+    let event = json(&world, &added)["events"][0].clone();
+    let entry = event["content"]["entry"]["text"].as_str().unwrap();
+    let entry: Value = serde_json::from_str(entry).unwrap();
+    assert_eq!(
+        (&entry["key"], &entry["network"]),
+        (&"touch".into(), &serde_json::json!([443, 8000]))
+    );
+    assert!(event["record"]["body"]["expires_at"].is_string(), "{event}");
+
+    let adopted = ["audit", "log", "--type", "rules.adopted"];
+    let event = json(&world, &adopted)["events"][0]["record"].clone();
+    assert_eq!(event["body"]["change"], "first", "{event}");
+    let commitment = event["blobs"]["text"]["commitment"].as_str();
+    let commitment = commitment.unwrap_or_else(|| panic!("{event}"));
+    let row = world.call(&adopted).stdout;
+    let end = format!("rules.adopted first, rules {}", &commitment[..10]);
+    assert!(row.trim_end().ends_with(&end), "{row}");
 }

@@ -274,8 +274,7 @@ fn what_no_layer_sees_is_an_error() {
     -- stderr --
     error: no proposal can be made of these arguments: refused: the path .. leads outside the workspace: only files inside it can be used
       hint: such a call is turned down before the gate
-      hint: placet tools show rm prints what the tool takes
-    -- exit 64 --
+    -- exit 3 --
     ");
     insta::assert_snapshot!(world.show(&["policy", "explain", "write", "{}"]), @r#"
     -- stderr --
@@ -330,6 +329,72 @@ fn what_no_layer_sees_is_an_error() {
             .code,
         64
     );
+}
+
+#[test]
+fn each_wrong_question_has_the_exit_code_of_its_kind() {
+    let mut world = World::parked();
+    world.cwd = world.path("ws");
+    let run = world.run();
+    let other = if run.starts_with("ffffff") {
+        "eeeeee"
+    } else {
+        "ffffff"
+    };
+    let gone = world.path("gone").display().to_string();
+    for (args, code, says) in [
+        // Not there: 4, whatever else is wrong.
+        (&["--run", other, "rm", RM][..], 4, "no run"),
+        (&["--run", other, "rm", "old.log", "x"], 4, "no run"),
+        (&["nosuch", RM], 4, "there is no tool \"nosuch\""),
+        (&["nosuch", "[1]"], 4, "there is no tool"),
+        (&["nosuch", "a", "b"], 4, "there is no tool"),
+        (&["rm_execute", RM], 4, "there is no tool"),
+        (&["--run", run, "nosuch", RM], 4, "there is no tool"),
+        (&["--run", run, "nosuch", "a", "b"], 4, "there is no tool"),
+        (&["rm", RM, "--agent", "nobody"], 4, "there is no agent"),
+        (&["rm", RM, "--workspace", &gone], 4, "there is no folder"),
+        // Turned down before the gate: 3.
+        (&["rm", r#"{"path":"../x"}"#], 3, "outside the workspace"),
+        (&["rm", r#"{"path":"none.txt"}"#], 3, "there is no none.txt"),
+        (
+            &["--run", run, "rm", r#"{"path":"none.txt"}"#],
+            3,
+            "there is no none.txt",
+        ),
+        // No question at all: 64.
+        (&["--run", "b3", "rm", RM], 64, "run"),
+        (&["rm"], 64, "required arguments"),
+        (
+            &["rm", "a", "b"],
+            64,
+            "expected the arguments as one JSON object",
+        ),
+        (&["rm", "old.log"], 64, "expected value"),
+        (&["rm", "[1]"], 64, "do not have the form"),
+        (&["rm", "{}"], 64, "schema"),
+        (&["rm", r#"{"path":1}"#], 64, "schema"),
+        (&["rm", r#"{"path":"a","path":"b"}"#], 64, "wrong at"),
+        (&["--run", run, "rm", "{}"], 64, "schema"),
+        (&["rm", RM, "--deny-tools", "rn"], 64, "there is no tool"),
+        (
+            &["rm", RM, "--approval-policy", "lowrisk"],
+            64,
+            "invalid value",
+        ),
+        (
+            &["--run", run, "rm", RM, "--tools", "rm"],
+            64,
+            "cannot be used with",
+        ),
+        // Asked about something that it would turn down: that is an answer.
+        (&["rm", RM, "--deny-tools", "rm"], 0, ""),
+    ] {
+        let shown = world.call(&[&["policy", "explain"], args].concat());
+        assert_eq!(shown.code, code, "{args:?}: {}", shown.stderr);
+        assert!(shown.stderr.contains(says), "{args:?}: {}", shown.stderr);
+        assert_eq!(shown.stdout.is_empty(), code != 0, "{args:?}");
+    }
 }
 
 #[test]

@@ -3,6 +3,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use placet_engine::context::Conversation;
+use placet_engine::model::Message;
+use placet_ledger::content::Contents;
+use placet_ledger::run::RunState;
+
 use crate::support::{Output, World};
 
 /// A script with one call a turn, of these tools and arguments.
@@ -118,6 +123,92 @@ fn the_reason_of_a_rule_is_shown_where_it_acts() {
     assert!(shown.contains("reason         look first"), "{shown}");
     let inbox = world.call(&["--json", "inbox"]).stdout;
     assert!(inbox.contains(r#""reason":"look first""#), "{inbox}");
+}
+
+/// What the model was told came of its calls.
+fn told(world: &World) -> Vec<String> {
+    let mut told = Vec::new();
+    world.in_ledger(async |ledger, run| {
+        let look = |state: &RunState, contents: &Contents| {
+            let mut conversation = Conversation::new(state, contents).unwrap();
+            conversation.extend(state, contents).unwrap();
+            for message in conversation.messages() {
+                if let Message::Result { text, .. } = &**message {
+                    told.push(text.clone());
+                }
+            }
+        };
+        ledger.look(run, look).await.unwrap();
+    });
+    told
+}
+
+/// Whether model, pages and JSON name the rule that forbids a call, and its reason.
+fn is_forbidden_everywhere(world: &World, call: &str) {
+    let said = "Not authorised: rule:.log forbids it: \"logs are evidence\". It was not run, and \
+                asking again will not help.";
+    assert_eq!(told(world)[0], said);
+    let shown = world.call(&["--json", "runs", "show", world.run()]);
+    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let declined = &shown["declined"][0];
+    assert_eq!(
+        (&declined["call"], &declined["why"], &declined["rule"]),
+        (&call.into(), &"rule".into(), &"rule:.log".into())
+    );
+    assert_eq!(declined["detail"], "logs are evidence");
+    let page = world.call(&["runs", "show", world.run()]).stdout;
+    for line in [
+        &format!("{call} rm: rule:.log forbids it"),
+        &format!("call.refused {call} rule rule:.log: logs are evidence"),
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    assert_eq!(world.call(&["runs", "replay", world.run()]).code, 0);
+    assert_eq!(world.call(&["audit", "verify", "--full"]).code, 0);
+}
+
+#[test]
+fn a_refusal_names_the_rule_and_its_reason_to_model_and_people() {
+    let mut world = world(&[RM], DENY_LOG, "");
+    let ran = run(&world, &[]);
+    let line = "c1 rm: rule:.log forbids it: logs are evidence\n";
+    assert!(ran.stdout.contains(line), "{}", ran.stdout);
+    let ran = run(&world, &["--json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let declined = &report["declined"][0];
+    assert_eq!(
+        (&declined["rule"], &declined["detail"]),
+        (&"rule:.log".into(), &"logs are evidence".into())
+    );
+    world.runs.push(report["run"].as_str().unwrap().to_owned());
+    is_forbidden_everywhere(&world, "c1");
+    // It is what the rule said then, whatever it says now.
+    configure(&world, &DENY_LOG.replace("evidence", "sacred"));
+    assert_eq!(run(&world, &[]).code, 0);
+    is_forbidden_everywhere(&world, "c1");
+}
+
+#[test]
+fn a_rule_that_forbids_what_was_approved_is_named_too() {
+    let mut world = world(&[RM], "", "");
+    world.start("Go.");
+    configure(&world, DENY_LOG);
+    let approved = world.call(&["runs", "approve", world.run()]);
+    assert_eq!(approved.code, 0, "{}", approved.stderr);
+    assert!(world.path("ws/old.log").exists());
+    is_forbidden_everywhere(&world, "c1");
+    let explained = [
+        "--json",
+        "policy",
+        "explain",
+        "--workspace",
+        "ws",
+        RM.0,
+        RM.1,
+    ];
+    let explained = world.call(&explained).stdout;
+    let explained: serde_json::Value = serde_json::from_str(&explained).unwrap();
+    assert_eq!(explained["verdict"]["reason"], "logs are evidence");
 }
 
 #[test]

@@ -123,6 +123,36 @@ fn a_bad_line_is_named_by_its_number() {
 }
 
 #[test]
+fn an_entry_is_one_that_grants_add_would_take() {
+    let mut world = World::new();
+    for (entry, says) in [
+        ("ls -la", "is more than a key"),
+        ("git push --force", "is more than a key"),
+        ("git log | sh", "has no key"),
+        ("A=1 ls", "has no key"),
+        (" ls", "is more than a key"),
+        ("", "has no key"),
+    ] {
+        let added = world.call(&["grants", "add", entry]);
+        assert_eq!(added.code, 64, "{entry}: {}", added.stderr);
+        assert!(added.stderr.contains(says), "{entry}: {}", added.stderr);
+        let explained = world.call(&["shell", "explain", "ls", "--entry", entry]);
+        let all = (explained.code, explained.stdout.as_str(), &explained.stderr);
+        assert_eq!(all, (64, "", &added.stderr), "{entry}");
+        let line = json!({"command": "ls", "entries": ["ls", entry]});
+        world.stdin = format!("{line}\n").into_bytes();
+        let explained = world.call(&["shell", "explain", "--stdin", "--json"]);
+        assert_eq!((explained.code, explained.stdout.as_str()), (64, ""));
+        let named = "line 1 of standard input: ";
+        assert!(explained.stderr.contains(named), "{}", explained.stderr);
+        assert!(explained.stderr.contains(says), "{}", explained.stderr);
+    }
+    let taken = ["shell", "explain", "git log -1", "--entry", "git log"];
+    let taken = world.call(&taken);
+    assert!(taken.stdout.contains("covered    yes"), "{}", taken.stdout);
+}
+
+#[test]
 fn refuses_standard_input_beside_a_command_or_without_json() {
     let world = World::new();
     for args in [

@@ -218,7 +218,7 @@ fn a_key_that_no_config_has_is_named_with_file_and_line() {
     let world = World::new();
     let list = |config: &str| {
         std::fs::write(world.path("config.toml"), config).unwrap();
-        ["--config", "config.toml", "runs", "list"]
+        ["--config", "config.toml", "run", "go"]
     };
     insta::assert_snapshot!(world.show(&list("[agents.a]\nmodle = \"script:a\"\n")), @r"
     -- stderr --

@@ -106,6 +106,15 @@ pub struct GrantInput<'a> {
     pub entry: &'a [u8],
 }
 
+/// A rule that forbids a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forbids {
+    /// The rule.
+    pub rule: Name,
+    /// Why it is there, in the words of who wrote it.
+    pub reason: Option<String>,
+}
+
 /// What the gate says about one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -138,7 +147,7 @@ pub enum Verdict {
         /// The denied call that it repeats.
         of: Option<CallId>,
         /// The rule that forbids it.
-        rule: Option<Name>,
+        rule: Option<Forbids>,
     },
     /// It must be judged first: how it would be decides.
     Unjudged,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use placet_ledger::id::RunId;
-use placet_ledger::view::{Card, RunList, inbox, inbox_needs};
+use placet_ledger::view::{Card, RunEntry, RunList, inbox, inbox_needs};
 
 use crate::commands::attend;
 use crate::error::CommandError;
@@ -34,7 +34,18 @@ pub(crate) fn run(_args: &InboxArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
         let read = wiring.block_on(reading.contents(run.stream(), &wanted));
         contents.insert(run, read);
     }
-    let cards = inbox(&runs, &contents);
+    let mut cards = inbox(&runs, &contents);
+    if let Some(trusted) = wiring.block_on(reading.trusted()) {
+        let told = |card: Card| {
+            let state = runs.get(card.run).and_then(RunEntry::state);
+            let known = state.zip(contents.get(&card.run));
+            match known {
+                Some((state, contents)) => trusted.told(card, state, contents),
+                None => card,
+            }
+        };
+        cards = cards.into_iter().map(told).collect();
+    }
     reading.learn_reasons(wiring)?;
     let look = reading::look(wiring);
     if wiring.printer.json() {

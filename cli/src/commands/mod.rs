@@ -10,6 +10,7 @@ pub(crate) mod inbox;
 mod judging;
 pub(crate) mod man;
 pub(crate) mod policy;
+mod ready;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod shell;

@@ -1,22 +1,19 @@
 //! `placet run`: start a run and stay with it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
 use placet_engine::engine::{EngineError, NewRun, Outfit};
-use placet_engine::outfit::SCRIPT_PREFIX;
-use placet_engine::record::ConfigRecord;
-use placet_engine::tool::registry::Scope;
+use placet_engine::outfit::LocalOutfit;
 use placet_engine::tool::retrieve::NoResults;
 use placet_ledger::budget::{Limits, Usd};
 use placet_ledger::event::SegmentReason;
-use placet_ledger::id::{Name, RunId};
+use placet_ledger::id::RunId;
 use placet_ledger::policy::{ApprovalPolicy, Attendance, EXECUTE_COMMAND};
 
 use crate::args::{count, duration_ms, expiry_ms};
 use crate::commands::attend::{self, Drive};
-use crate::commands::judging::judging;
+use crate::commands::ready;
 use crate::commands::start::GateArgs;
 use crate::commands::words;
 use crate::error::{CommandError, Kind};
@@ -115,20 +112,18 @@ pub(crate) const fn attendance(park: bool, attend: Attend, person: bool) -> Atte
 /// Starts a run and stays with it.
 pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let events = args.events;
-    let new = new_run(args, wiring)?;
+    // What it cannot have is told before a ledger is made for it, and first what is wrong with the
+    // config.
+    wiring.config()?;
+    let outfit = wiring.outfit()?;
+    let new = new_run(args, &outfit, wiring)?;
     let attendance = new.attendance;
     let caller = wiring.caller()?;
-    // Before a ledger is made for it.
-    let outfit = wiring.outfit()?;
     let (_, registry) = outfit
         .tools(&new.workspace, Arc::new(NoResults))
         .map_err(EngineError::from)?;
-    Scope::new(&registry, new.tools.as_deref(), &new.denied).map_err(EngineError::from)?;
-    Scope::new(&registry, Some(&new.tool_allowlist), &[]).map_err(EngineError::from)?;
-    outfit
-        .model(&new.model, &new.config)
-        .map_err(CommandError::usage)?;
-    outfit.judges(&new.config).map_err(CommandError::usage)?;
+    let tools = new.tools.as_deref();
+    ready::tools(&registry, tools, &new.denied, &new.tool_allowlist)?;
     let mut open = wiring.open_or_create(events)?;
     let run = wiring.block_on(open.engine.start(&caller, new))?;
     wiring.printer.note(&format!("run {run}"));
@@ -140,7 +135,11 @@ pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, 
     attend::drive(wiring, &mut open, run, how)
 }
 
-fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandError> {
+fn new_run(
+    args: RunArgs,
+    outfit: &LocalOutfit,
+    wiring: &mut Wiring<'_>,
+) -> Result<NewRun, CommandError> {
     let gated = args.gated.resolve(wiring)?;
     // A file that the config names lies beside the config, wherever it is used from.
     let (spec, base) = match (&args.model, &gated.agent.model) {
@@ -152,9 +151,9 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
             );
         }
     };
-    let (model, config) = model(spec, &base)?;
-    let beside = wiring.config_folder();
-    let config = judging(&wiring.config, &beside, &gated.workspace, config)?;
+    let (model, config) = ready::model(outfit, spec, &base)?;
+    let places = (&*wiring.config_folder(), &*gated.workspace);
+    let config = ready::judges(outfit, wiring.config()?, places, config)?;
     let mut limits = args.caps.limits();
     limits.iterations = limits.iterations.or(Some(ITERATIONS_DEFAULT));
     let attendance = attendance(args.park, args.attend, wiring.attended());
@@ -195,35 +194,6 @@ fn new_run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<NewRun, CommandErro
         park_expiry_ms: args.park_expiry,
         binary: binary.map_err(|error| CommandError::new(Kind::Failed, error))?,
     })
-}
-
-/// The model as records name it, and what is kept to find it again.
-fn model(spec: &str, cwd: &Path) -> Result<(Name, ConfigRecord), CommandError> {
-    let Some(file) = spec.strip_prefix(SCRIPT_PREFIX) else {
-        let what = format!("cannot use the model {spec:?}: expected script:FILE");
-        return Err(CommandError::usage(what));
-    };
-    let path = cwd.join(file);
-    let path = path.canonicalize().map_err(|error| {
-        let what = format!("cannot read the script {}: {error}", path.display());
-        CommandError::new(Kind::NotFound, what)
-    })?;
-    let base = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
-    let name = format!("{SCRIPT_PREFIX}{base}").parse().map_err(|error| {
-        CommandError::usage(error).hint("the name of the script file is kept in the ledger")
-    })?;
-    let script = path.to_str().map(str::to_owned);
-    if script.is_none() {
-        return Err(CommandError::usage("the path of the script is not UTF-8"));
-    }
-    let config = ConfigRecord {
-        script,
-        ..ConfigRecord::default()
-    };
-    Ok((name, config))
 }
 
 fn prompt(given: Option<String>, wiring: &mut Wiring<'_>) -> Result<String, CommandError> {

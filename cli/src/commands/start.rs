@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use placet_ledger::id::Name;
 use placet_ledger::policy::{ApprovalPolicy, ContainmentRule};
 
-use crate::config::{self, Agent};
+use crate::config::{self, Agent, Config};
 use crate::error::{CommandError, Kind};
 use crate::in_force;
 use crate::wiring::Wiring;
@@ -61,7 +61,7 @@ pub(crate) struct Gated {
 impl GateArgs {
     /// Looks up what was named.
     pub(crate) fn resolve(&self, wiring: &mut Wiring<'_>) -> Result<Gated, CommandError> {
-        let (name, agent) = agent(self.agent.as_deref(), wiring)?;
+        let (name, agent) = agent(self.agent.as_deref(), wiring.config()?)?;
         let folder = self.workspace.clone().unwrap_or_default();
         let workspace = wiring.printer.io().path(&folder);
         if !workspace.is_dir() {
@@ -81,7 +81,7 @@ impl GateArgs {
             workspace,
             denied,
             policy: policy.unwrap_or(ApprovalPolicy::False),
-            containment: config::stricter(wiring.config.containment, narrowing.containment),
+            containment: config::stricter(wiring.config()?.containment, narrowing.containment),
             narrowing: if narrowing.rules.is_empty() {
                 None
             } else {
@@ -101,20 +101,22 @@ pub(crate) fn policy() -> impl TypedValueParser<Value = ApprovalPolicy> {
     PossibleValuesParser::new(words).try_map(|word| word.parse::<ApprovalPolicy>())
 }
 
-fn agent(named: Option<&str>, wiring: &Wiring<'_>) -> Result<(Name, Agent), CommandError> {
+/// The agent that is named, or the one that serves where none is.
+pub(crate) fn agent(named: Option<&str>, config: &Config) -> Result<(Name, Agent), CommandError> {
     let text = named.unwrap_or("default");
     let name: Name = text.parse().map_err(CommandError::usage)?;
-    match (wiring.config.agents.get(text), named) {
+    let agents = &config.agents;
+    match (agents.get(text), named) {
         (Some(agent), _) => Ok((name, agent.clone())),
         (None, None) => Ok((name, Agent::default())),
         (None, Some(_)) => {
-            let known: Vec<_> = wiring.config.agents.keys().map(String::as_str).collect();
+            let known: Vec<_> = agents.keys().map(String::as_str).collect();
             let known = if known.is_empty() {
                 "none".to_owned()
             } else {
                 known.join(", ")
             };
-            let names = wiring.config.agents.keys().map(String::as_str);
+            let names = agents.keys().map(String::as_str);
             let error = CommandError::unknown(Kind::NotFound, "agent", text, names);
             Err(error.hint(format!("agents of the config: {known}")))
         }

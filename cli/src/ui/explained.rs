@@ -51,7 +51,7 @@ fn beside(out: &mut String, explained: &Explained) {
     if let Some(command) = &stands.command {
         command_rows(&mut row, command);
         for over in &explained.over {
-            let why = if over.revoked { "revoked" } else { "expired" };
+            let why = over.why();
             let key = text::inline(&over.key);
             row("entry", format!("{key} ({}): {why}", over.grant));
         }
@@ -115,11 +115,20 @@ fn command_rows(row: &mut impl FnMut(&str, String), command: &CommandStands) {
         );
     }
     for entry in &command.entries {
-        let how = entry.short.as_deref().unwrap_or("covers it");
+        let ports: Vec<_> = entry.without.iter().map(u16::to_string).collect();
+        let without = if ports.is_empty() {
+            String::new()
+        } else {
+            format!(", without TCP {}, which it wants", ports.join(", "))
+        };
+        let how = match &entry.short {
+            Some(why) => why.clone(),
+            None => format!("covers it{without}"),
+        };
         let key = text::inline(&entry.key);
         row(
             "entry",
-            format!("{key} ({}): {}", entry.grant, text::inline(how)),
+            format!("{key} ({}): {}", entry.grant, text::inline(&how)),
         );
     }
 }
@@ -197,7 +206,7 @@ fn says(verdict: &Verdict) -> String {
             let of = of.map(|of| format!(" {of}")).unwrap_or_default();
             let rule = rule
                 .as_ref()
-                .map(|rule| format!(" {}", text::marked(rule.as_str())));
+                .map(|forbids| format!(" {}", text::marked(forbids.rule.as_str())));
             let (kind, rule) = (
                 refusal_word(*kind).replace('_', " "),
                 rule.unwrap_or_default(),

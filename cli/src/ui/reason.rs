@@ -2,6 +2,7 @@
 
 use placet_ledger::event::RefusalKind;
 
+use super::text;
 use crate::wire::run::{UnsuccessfulCall, Why};
 
 /// The word that opens the row of a call that was not done.
@@ -49,7 +50,11 @@ pub(super) fn reason(call: &UnsuccessfulCall) -> Option<String> {
             ));
         }
         RefusalKind::OverLimit => "over a limit of the run",
-        RefusalKind::Rule => "a rule forbids it",
+        RefusalKind::Rule => {
+            let rule = call.rule.as_deref().map(text::marked);
+            let rule = rule.unwrap_or_else(|| String::from("a rule"));
+            return Some(format!("{rule} forbids it"));
+        }
         RefusalKind::Nobody => "nobody was there to ask",
     };
     Some(reason.to_owned())
@@ -68,6 +73,7 @@ mod tests {
                 named: None,
                 why,
                 of: Some(String::from("c3")),
+                rule: Some(String::from("rule:rm")),
                 detail: None,
             };
             format!("{}: {}", word(why), reason(&call).unwrap_or_default())
@@ -109,7 +115,7 @@ mod tests {
             ),
             (
                 Why::Refused(RefusalKind::Rule),
-                "refused: a rule forbids it",
+                "refused: rule:rm forbids it",
             ),
             (
                 Why::Refused(RefusalKind::Nobody),

@@ -12,7 +12,7 @@ use placet_ledger::id::{CallId, Name, RunId};
 use placet_ledger::program::ProgramClass;
 use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::time::Timestamp;
-use placet_ledger::view::{Card, CardJudged, CardKind, CardProgram, SteeredBy};
+use placet_ledger::view::{Card, CardJudged, CardKind, CardProgram, Nearly, SteeredBy};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -78,6 +78,9 @@ pub(crate) struct CardOut {
     /// Why it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_key: Option<String>,
+    /// The entry of the per-command list that came nearest to covering it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearly: Option<Nearly>,
     #[serde(skip_serializing_if = "Option::is_none")]
     depends_on: Option<CallId>,
     /// An earlier call with the same arguments, which a person changed.
@@ -203,6 +206,7 @@ impl CardOut {
             judged: card.judged.map(JudgedOut::from),
             key,
             no_key,
+            nearly: card.nearly,
             depends_on: card.depends_on,
             amended_before: card.amended_before,
             denied_before: denied.collect(),

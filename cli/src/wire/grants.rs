@@ -2,6 +2,7 @@
 
 use placet_engine::policy::CommandEntry;
 use placet_ledger::approval::By;
+use placet_ledger::authority::Grant;
 use placet_ledger::event::{GrantAdded, GrantKind};
 use placet_ledger::id::GrantId;
 use placet_ledger::time::Timestamp;
@@ -29,10 +30,14 @@ pub(crate) struct GrantOut {
     pub(crate) expires_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) revoked_at: Option<Timestamp>,
-    /// How many calls it cleared.
-    pub(crate) uses: u64,
+    /// How many calls it cleared, where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) uses: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_used_at: Option<Timestamp>,
+    /// Whether it was there before somebody wanted to add it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) already: bool,
 }
 
 impl GrantOut {
@@ -46,8 +51,25 @@ impl GrantOut {
             at,
             expires_at: added.expires_at,
             revoked_at: None,
-            uses: 0,
+            uses: Some(0),
             last_used_at: None,
+            already: false,
+        }
+    }
+
+    /// One that was there before.
+    pub(crate) fn before(id: GrantId, grant: &Grant, entry: CommandEntry) -> Self {
+        Self {
+            grant: id,
+            kind: grant.kind,
+            entry: Some(entry),
+            by: grant.by.clone(),
+            at: grant.at,
+            expires_at: grant.expires_at,
+            revoked_at: None,
+            uses: None,
+            last_used_at: None,
+            already: true,
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use placet_engine::engine::{Explained, OverEntry};
+use placet_engine::engine::Explained;
+use placet_engine::policy::OverEntry;
 use placet_engine::policy::rules::{Effect, Rule, Stand};
 use placet_engine::policy::{Certain, CommandStands, Member, RuleStands};
 use placet_ledger::approval::{By, Demands};
@@ -112,6 +113,9 @@ struct EntryOut {
     covers: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
+    /// TCP ports that the command wants and would not have by it.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    without: BTreeSet<u16>,
 }
 
 /// What `policy check` says.
@@ -230,6 +234,9 @@ enum VerdictOut {
         /// The rule that forbids it.
         #[serde(skip_serializing_if = "Option::is_none")]
         rule: Option<Name>,
+        /// Why the rule is there.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// How risky it is decides, and somebody must judge that first.
     Unjudged,
@@ -270,7 +277,8 @@ impl From<&Verdict> for VerdictOut {
             Verdict::Decline { kind, of, rule } => Self::Decline {
                 why: refusal_word(*kind),
                 of: *of,
-                rule: rule.clone(),
+                rule: rule.as_ref().map(|forbids| forbids.rule.clone()),
+                reason: rule.as_ref().and_then(|forbids| forbids.reason.clone()),
             },
         }
     }
@@ -348,16 +356,14 @@ impl CommandOut {
             key: entry.key.clone(),
             covers: entry.short.is_none(),
             why: entry.short.clone(),
+            without: entry.without.clone(),
         });
         let over = over.iter().map(|entry| EntryOut {
             grant: entry.grant,
             key: entry.key.clone(),
             covers: false,
-            why: Some(String::from(if entry.revoked {
-                "revoked"
-            } else {
-                "expired"
-            })),
+            why: Some(entry.why().to_owned()),
+            without: BTreeSet::new(),
         });
         Self {
             syntax_high_risk: command.reading.syntax_high_risk,

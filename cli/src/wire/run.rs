@@ -124,7 +124,10 @@ pub(crate) struct UnsuccessfulCall {
     /// The denied call that it repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) of: Option<String>,
-    /// Why, in a sentence: the approver's note, or what the tool said.
+    /// The rule that forbids it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rule: Option<String>,
+    /// Why, in a sentence: the approver's note, what the tool said, or why the rule is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) detail: Option<String>,
 }
@@ -404,6 +407,7 @@ fn named(state: &RunState, contents: &Contents, call: &Call, why: Why) -> Unsucc
         named: named.filter(|name| !name.is_empty()),
         why,
         of: call.repeats().map(|of| of.to_string()),
+        rule: call.refused_by().map(ToString::to_string),
         detail: said
             .and_then(|blob| contents.text(&blob.commitment))
             .map(str::to_owned),

@@ -319,6 +319,7 @@ fn refused(call: &Call, said: &str) -> String {
         return said.to_owned();
     };
     let why = match kind {
+        RefusalKind::Rule => return forbidden(call.refused_by(), said),
         RefusalKind::UnknownTool => "Error: there is no such tool.",
         RefusalKind::HiddenHalf => "Error: that name cannot be called.",
         RefusalKind::BadArguments => "Error: no proposal could be made of this.",
@@ -328,18 +329,28 @@ fn refused(call: &Call, said: &str) -> String {
              not repeat it."
         }
         RefusalKind::OverLimit => "Refused: this is over a limit of the run.",
-        RefusalKind::Rule => "Not authorised: a rule forbids it.",
         RefusalKind::Nobody => {
             "Not authorised: it needs an approval, and nobody is there to give one. It was not run."
         }
     };
-    let by = call.refused_by().map(|rule| format!(" It is {rule}."));
-    let by = by.unwrap_or_default();
     if said.is_empty() {
-        format!("{why}{by}")
+        why.to_owned()
     } else {
-        format!("{why}{by} {said}")
+        format!("{why} {said}")
     }
+}
+
+/// A call that a rule forbids: which rule, and why that is there.
+fn forbidden(rule: Option<&Name>, reason: &str) -> String {
+    let rule = rule.map_or("a rule", Name::as_str);
+    let reason = if reason.is_empty() {
+        String::from(".")
+    } else {
+        format!(": \"{reason}\".")
+    };
+    format!(
+        "Not authorised: {rule} forbids it{reason} It was not run, and asking again will not help."
+    )
 }
 
 #[cfg(test)]
@@ -349,6 +360,24 @@ mod tests {
     fn told(tool: &str, result: &str) -> Option<String> {
         let changed: Changed = serde_json::from_str(result).ok()?;
         changed.told(tool)
+    }
+
+    #[test]
+    fn a_call_that_a_rule_forbids_is_told_which_and_why() {
+        let rule: Name = "rule:.log".parse().unwrap();
+        let end = "It was not run, and asking again will not help.";
+        for (rule, reason, begin) in [
+            (
+                Some(&rule),
+                "logs are evidence",
+                "rule:.log forbids it: \"logs are evidence\".",
+            ),
+            (Some(&rule), "", "rule:.log forbids it."),
+            (None, "", "a rule forbids it."),
+        ] {
+            let told = forbidden(rule, reason);
+            assert_eq!(told, format!("Not authorised: {begin} {end}"));
+        }
     }
 
     #[test]

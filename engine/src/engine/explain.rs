@@ -4,18 +4,22 @@
 
 use std::collections::BTreeSet;
 
+use placet_ledger::content::Contents;
 use placet_ledger::event::RiskSource;
-use placet_ledger::gate_input::{Bench, Hypothetical, Terms};
+use placet_ledger::gate_input::{Bench, Hypothetical, Terms, gate_input};
 use placet_ledger::id::{CallId, GrantId, Name, RunId};
 use placet_ledger::judge::{GateInput, GrantInput, Judged, RulesInput, Verdict};
 use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule};
 use placet_ledger::risk::RiskTier;
-use placet_ledger::run::Command;
+use placet_ledger::run::{Command, RunState};
+use placet_ledger::view::Nearly;
 
 use super::{Engine, EngineError};
 use crate::effects::{Act, propose, tools};
 use crate::nearest::nearest;
-use crate::policy::{Case, Certain, CommandEntry, LAYERS, Layer, Stands, certain};
+use crate::policy::{
+    Case, Certain, CommandEntry, LAYERS, Layer, OverEntry, Stands, certain, nearest_entry,
+};
 use crate::runner::RunnerError;
 use crate::tool::registry::{Lookup, Registry, Scope};
 
@@ -34,17 +38,6 @@ pub struct Explained {
     pub over: Vec<OverEntry>,
 }
 
-/// An entry of the per-command list that no longer holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OverEntry {
-    /// The grant.
-    pub grant: GrantId,
-    /// Its key.
-    pub key: String,
-    /// Whether a person took it back; its time is over otherwise.
-    pub revoked: bool,
-}
-
 /// The entries that no longer hold.
 pub fn over(bench: Bench<'_>) -> Vec<OverEntry> {
     let grants = bench.standing.state.grants().iter();
@@ -59,6 +52,17 @@ pub fn over(bench: Bench<'_>) -> Vec<OverEntry> {
             })
         })
         .collect()
+}
+
+/// The entry of the per-command list that came nearest to covering a call of a run.
+pub fn nearly(
+    state: &RunState,
+    contents: &Contents,
+    bench: Bench<'_>,
+    call: CallId,
+) -> Option<Nearly> {
+    let input = gate_input(state, contents, bench, call)?;
+    nearest_entry(&input, &over(bench))
 }
 
 impl Explained {
@@ -187,7 +191,11 @@ fn known(mut input: GateInput<'_>) -> GateInput<'_> {
 /// The proposal of a call that nobody made.
 async fn drafted(registry: &Registry, tool: &str, arguments: &[u8]) -> Result<Act, EngineError> {
     match registry.visible(tool) {
-        Lookup::Tool(found) => Ok(propose(CallId::FIRST, found, arguments).await),
+        Lookup::Tool(found) => {
+            let fits = found.read_arguments(arguments);
+            fits.map_err(|error| EngineError::Arguments(error.to_string()))?;
+            Ok(propose(CallId::FIRST, found, arguments).await)
+        }
         Lookup::HiddenHalf | Lookup::Unknown => Err(EngineError::UnknownTool {
             name: tool.chars().take(160).collect(),
             nearest: nearest(tool, registry.names().map(Name::as_str)).map(str::to_owned),

@@ -37,7 +37,7 @@ use crate::tool::registry::{Registry, Scope, ScopeError};
 use crate::tool::retrieve::Results;
 use driving::Driven;
 
-pub use explain::{Explained, OverEntry, Setup, explain, over};
+pub use explain::{Explained, Setup, explain, nearly, over};
 
 /// Why the engine did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +82,9 @@ pub enum EngineError {
     /// Somebody drives it.
     #[error("the run {0} is being driven")]
     Driven(RunId),
+    /// The arguments are none that the tool takes.
+    #[error("no proposal can be made of these arguments: {0}")]
+    Arguments(String),
     /// The tool makes no proposal of these arguments.
     #[error("no proposal can be made of these arguments: {0}")]
     NoProposal(String),

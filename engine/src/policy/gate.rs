@@ -12,7 +12,7 @@ use placet_ledger::approval::{By, Demands};
 use placet_ledger::containment::Containment;
 use placet_ledger::event::{Demand, RefusalKind, RiskSource};
 use placet_ledger::id::{CallId, Name};
-use placet_ledger::judge::{GateInput, Judge, Verdict};
+use placet_ledger::judge::{Forbids, GateInput, Judge, Verdict};
 use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule};
 use placet_ledger::risk::{DeclaredRisk, RiskTier};
 
@@ -284,24 +284,24 @@ fn by_plugin(case: &Case<'_>) -> Option<Verdict> {
         });
     };
     match judged.demand {
-        Some(Demand::Deny) => Some(forbid("plugin")),
+        Some(Demand::Deny) => Some(forbid(rule("plugin"), None)),
         Some(Demand::Ask) => Some(ask(case, "plugin")),
         None => None,
     }
 }
 
-/// Turns a call down by a rule.
-fn forbid(rule: &str) -> Verdict {
+/// Turns a call down by a rule, which is there for a reason.
+fn forbid(rule: Option<Name>, reason: Option<String>) -> Verdict {
     Verdict::Decline {
         kind: RefusalKind::Rule,
         of: None,
-        rule: self::rule(rule),
+        rule: rule.map(|rule| Forbids { rule, reason }),
     }
 }
 
 fn by_deny_rule(case: &Case<'_>) -> Option<Verdict> {
     match &*case.ruled {
-        Ruled::Deny(rule) => Some(forbid(rule.as_str())),
+        Ruled::Deny(rule, reason) => Some(forbid(Some(rule.clone()), reason.clone())),
         Ruled::Ask { .. } | Ruled::Unknown | Ruled::Allow(..) | Ruled::Silent => None,
     }
 }
@@ -310,7 +310,7 @@ fn by_ask_rule(case: &Case<'_>) -> Option<Verdict> {
     match &*case.ruled {
         Ruled::Ask { rule, .. } => Some(ask(case, rule.as_str())),
         Ruled::Unknown => Some(ask(case, "rules-unreadable")),
-        Ruled::Deny(_) | Ruled::Allow(..) | Ruled::Silent => None,
+        Ruled::Deny(..) | Ruled::Allow(..) | Ruled::Silent => None,
     }
 }
 
@@ -320,7 +320,7 @@ fn by_allow_rule(case: &Case<'_>) -> Option<Verdict> {
             let by = By::Rule { rule: rule.clone() };
             Some(clear(case, by, network.clone()))
         }
-        Ruled::Allow(..) | Ruled::Deny(_) | Ruled::Ask { .. } | Ruled::Unknown | Ruled::Silent => {
+        Ruled::Allow(..) | Ruled::Deny(..) | Ruled::Ask { .. } | Ruled::Unknown | Ruled::Silent => {
             None
         }
     }

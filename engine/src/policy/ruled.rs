@@ -15,8 +15,8 @@ pub(super) struct Unknown;
 /// What the rules in force say of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ruled {
-    /// Turn it down.
-    Deny(Name),
+    /// Turn it down, by this rule, which is there for this reason.
+    Deny(Name, Option<String>),
     /// Ask people.
     Ask {
         /// The rule that asks.
@@ -46,12 +46,21 @@ fn judged(input: &GateInput<'_>) -> Result<Ruled, Unknown> {
     let paths = input.reach.clone().unwrap_or_default();
     let subject = subject(input, &paths);
     let said = strictest(recorded.judge(&subject), current.judge(&subject));
-    let said = match narrowing {
+    let said = match &narrowing {
         Some(narrowing) => said.narrowed_by(narrowing.judge(&subject)),
         None => said,
     };
     Ok(match said {
-        Judgement::Deny { rule } => Ruled::Deny(rule),
+        Judgement::Deny { rule } => {
+            let says = Judgement::Deny { rule: rule.clone() };
+            let mut sets = [Some(&recorded), Some(&current), narrowing.as_ref()]
+                .into_iter()
+                .flatten();
+            let denies = sets.find(|set| set.judge(&subject) == says);
+            let reason = denies.and_then(|set| set.get(&rule)?.reason());
+            let reason = reason.map(str::to_owned);
+            Ruled::Deny(rule, reason)
+        }
         Judgement::Ask {
             rule,
             demands,

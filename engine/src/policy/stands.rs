@@ -12,6 +12,7 @@ use placet_ledger::policy::ApprovalPolicy;
 use super::command::{Certain, certain};
 use super::gate::gate;
 use super::grant::CommandEntry;
+use super::near::short;
 use super::ruled::{read, subject};
 use super::rules::{Effect, Rules, Stand};
 use crate::shell::explain::{Explanation, explain};
@@ -69,6 +70,8 @@ pub struct EntryStands {
     pub key: String,
     /// Why it does not cover the command.
     pub short: Option<String>,
+    /// TCP ports that the command wants and would not have by it.
+    pub without: BTreeSet<u16>,
 }
 
 /// How a rule stands to a call.
@@ -178,7 +181,15 @@ fn command_stands(
             .map(|(grant, entry)| EntryStands {
                 grant: *grant,
                 key: entry.key.clone(),
-                short: short(entry, command, sets),
+                without: command
+                    .network
+                    .difference(&entry.network)
+                    .copied()
+                    .collect(),
+                short: short(entry, command, |text| {
+                    let keeps_out = sets.iter().find_map(|set| set.rules.destructive(text));
+                    keeps_out.map(|rule| rule.name().clone())
+                }),
             })
             .collect(),
     })
@@ -214,26 +225,4 @@ fn member(
         key,
         text,
     }
-}
-
-/// Why an entry does not cover a command.
-fn short(entry: &CommandEntry, command: &CommandInput, sets: &[Set]) -> Option<String> {
-    let text = command.text.as_deref().unwrap_or_default();
-    let Some(key) = key(text) else {
-        return Some(String::from("the command has no key"));
-    };
-    if !covers(&entry.key, &key) {
-        return Some(format!("the key of the command is {key}"));
-    }
-    let Some(program) = &command.program else {
-        return Some(String::from("the program cannot be read"));
-    };
-    if program.path != entry.path {
-        return Some(format!("it is for the program {}", entry.path));
-    }
-    if entry.digest.is_some_and(|digest| digest != program.digest) {
-        return Some(String::from("the file of the program has changed since"));
-    }
-    let keeps_out = sets.iter().find_map(|set| set.rules.destructive(text));
-    keeps_out.map(|rule| format!("{} keeps the command out of every entry", rule.name()))
 }

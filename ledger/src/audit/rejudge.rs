@@ -8,7 +8,7 @@ use crate::content::{Commitment, Contents};
 use crate::event::{ApprovalGranted, CallRefused, Event, RefusalKind};
 use crate::gate_input::{Bench, gate_input, gate_needs, gate_needs_of_authority};
 use crate::id::{CallId, Version};
-use crate::judge::{Judge, Verdict};
+use crate::judge::{Forbids, Judge, Verdict};
 use crate::run::{RunState, Turn};
 use crate::time::Timestamp;
 
@@ -83,7 +83,10 @@ fn declined(refused: &CallRefused) -> Option<(CallId, Verdict)> {
             Verdict::Decline {
                 kind: refused.kind,
                 of: refused.of,
-                rule: refused.rule.clone(),
+                rule: refused
+                    .rule
+                    .clone()
+                    .map(|rule| Forbids { rule, reason: None }),
             },
         )),
         RefusalKind::UnknownTool
@@ -133,9 +136,15 @@ pub(super) fn judge_again(
         return Again::Differs(format!("a verdict on {call}, which was not proposed"));
     };
     let mut verdict = judge.judge(&input);
-    if let Verdict::Approve { network, .. } = &mut verdict {
+    match &mut verdict {
         // Which ports it has is recorded where it starts.
-        network.clear();
+        Verdict::Approve { network, .. } => network.clear(),
+        // Why the rule is there is a content, which is compared as such.
+        Verdict::Decline {
+            rule: Some(forbids),
+            ..
+        } => forbids.reason = None,
+        Verdict::Decline { .. } | Verdict::Ask { .. } | Verdict::Question | Verdict::Unjudged => {}
     }
     if verdict == *recorded {
         Again::Same
@@ -172,7 +181,7 @@ fn said(verdict: &Verdict) -> String {
         Verdict::Unjudged => String::from("judge it first"),
         Verdict::Decline { kind, of, rule } => {
             let of = of.map(|of| format!(" {of}")).unwrap_or_default();
-            let rule = rule.as_ref().map(|rule| format!(" {rule}"));
+            let rule = rule.as_ref().map(|forbids| format!(" {}", forbids.rule));
             format!("decline ({kind:?}{of}{})", rule.unwrap_or_default())
         }
     }

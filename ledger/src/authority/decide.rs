@@ -1,6 +1,7 @@
 //! Deciding about authority: what a person who grants, revokes or adopts rules comes to.
 
-use super::AuthorityState;
+use super::{Grant, Standing};
+use crate::content::Texts;
 use crate::event::{Change, Event, GrantAdded, GrantKind, GrantRevoked, RulesAdopted};
 use crate::id::GrantId;
 use crate::run::{Caller, Rejection};
@@ -24,16 +25,26 @@ pub enum AuthorityCommand {
 
 /// What event a command comes to, at this time.
 pub fn decide_authority(
-    state: &AuthorityState,
+    standing: Standing<'_>,
     caller: &Caller,
     at: Timestamp,
-    command: AuthorityCommand,
+    (command, texts): (AuthorityCommand, &Texts),
 ) -> Result<Event, Rejection> {
+    let state = standing.state;
     let by = caller.person().ok_or(Rejection::NotAPerson)?;
     match command {
         AuthorityCommand::Grant { kind, expires_at } => {
             if expires_at.is_some_and(|end| end <= at) {
                 return Err(Rejection::OutOfTurn("the grant would be over at once"));
+            }
+            let entry = texts.get("entry").map(|text| &text.bytes[..]);
+            let same = |grant: &Grant| {
+                let terms = grant.kind == kind && grant.expires_at == expires_at;
+                terms && grant.holds(at) && standing.contents.bytes(&grant.entry) == entry
+            };
+            let mut held = state.grants().iter();
+            if let Some((there, _)) = held.find(|(_, grant)| entry.is_some() && same(grant)) {
+                return Err(Rejection::AlreadyGranted(*there));
             }
             let version = state.version().next();
             let grant = GrantId::added_at(version.ok_or(Rejection::Exhausted("records"))?);

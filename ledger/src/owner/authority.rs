@@ -124,7 +124,7 @@ impl Owner {
             .parts
             .stamps
             .at(stream, version, self.now().max(newest));
-        let event = decide_authority(state, caller, at, command)?;
+        let event = decide_authority(known.standing(), caller, at, (command, &texts))?;
         let Caller::Person { principal, .. } = caller else {
             return Err(Rejection::NotAPerson.into());
         };

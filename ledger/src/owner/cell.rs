@@ -8,7 +8,8 @@ use futures_util::lock::OwnedMutexGuard;
 
 use super::stage::{STAGED_BYTES_MAX, STAGED_RECORDS_MAX};
 use super::{Owner, lock};
-use crate::content::{Blob, Blobs, Content, Contents, Media, Text, Texts, size_class};
+use crate::content::{Blob, Blobs, Commitment, Content, Contents, Media, Text, Texts, size_class};
+use crate::envelope::Envelope;
 use crate::error::LedgerError;
 use crate::id::{RunId, StreamId, Version};
 use crate::run::{FoldError, Head, RunState, evolve};
@@ -92,6 +93,16 @@ pub(super) struct Interned {
 }
 
 impl Interned {
+    /// Drops what no record names: a verdict may bring a text that nothing came of.
+    pub(super) fn keep_named(&mut self, envelopes: &[Envelope]) {
+        let named = |commitment: &Commitment| {
+            let mut blobs = envelopes.iter().flat_map(|record| record.blobs().values());
+            blobs.any(|blob| blob.commitment == *commitment)
+        };
+        self.fresh
+            .retain(|(_, content)| named(&content.commitment()));
+    }
+
     /// Adds what is new to the cell, staged with the records that were just decided.
     pub(super) fn stage(self, cell: &mut Cell) {
         for (media, content) in self.fresh {

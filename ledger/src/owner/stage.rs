@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::Owner;
 use super::cell::{Cell, Interned};
-use crate::content::Texts;
+use crate::content::{Text, Texts};
 use crate::envelope::{Envelope, Header, stream_genesis};
 use crate::error::LedgerError;
 use crate::event::Event;
@@ -30,20 +30,24 @@ impl Owner {
         caller: &Caller,
         act: (Command, Texts),
     ) -> Result<Vec<Envelope>, LedgerError> {
-        let (command, texts) = act;
+        let (command, mut texts) = act;
         let authority = self.standing();
         let authority = &authority.state;
         let no_rules = || LedgerError::Integrity(String::from("no rules were ever adopted"));
         let rules = authority.rules().ok_or_else(no_rules)?;
-        let interned = self.intern(run, cell, texts);
         let at = self.at(run, cell.state.as_ref());
+        let verdict = self.verdict(at, cell, &command);
+        let reason = verdict.as_ref().and_then(reason);
+        let is_reasoned = reason.is_some();
+        texts.extend(reason.map(|reason| (String::from("detail"), Text::plain(reason))));
+        let mut interned = self.intern(run, cell, texts);
         let given = Given {
             at,
             caller: caller.clone(),
             authority: authority.version(),
             rules,
             blobs: interned.blobs.clone(),
-            verdict: self.verdict(at, cell, &command),
+            verdict,
         };
         let decided = decide(cell.state.as_ref(), &given, command)?;
         let envelopes = match self.record(run, cell, &given, decided) {
@@ -54,6 +58,9 @@ impl Owner {
                 return Err(error);
             }
         };
+        if is_reasoned {
+            interned.keep_named(&envelopes);
+        }
         if !envelopes.is_empty() {
             Interned::stage(interned, cell);
         }
@@ -137,6 +144,16 @@ impl Owner {
             envelopes.push(envelope);
         }
         Ok(envelopes)
+    }
+}
+
+/// Why the rule is there by which a verdict turns a call down.
+fn reason(verdict: &Verdict) -> Option<String> {
+    match verdict {
+        Verdict::Decline { rule, .. } => rule.as_ref()?.reason.clone(),
+        Verdict::Approve { .. } | Verdict::Ask { .. } | Verdict::Question | Verdict::Unjudged => {
+            None
+        }
     }
 }
 

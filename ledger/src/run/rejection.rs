@@ -31,6 +31,9 @@ pub enum Rejection {
     /// No such call.
     #[error("the run has no call {0}")]
     UnknownCall(CallId),
+    /// The very same is granted already.
+    #[error("{0} grants the same already")]
+    AlreadyGranted(GrantId),
     /// No such grant.
     #[error("there is no grant {0}")]
     UnknownGrant(GrantId),

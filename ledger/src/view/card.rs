@@ -14,7 +14,7 @@ use crate::content::{Blob, Commitment, Contents};
 use crate::digest::Digest;
 use crate::event::RiskSource;
 use crate::gate_input::{denied_before, gate_needs, places, target};
-use crate::id::{CallId, Name, RunId};
+use crate::id::{CallId, GrantId, Name, RunId};
 use crate::policy::EXECUTE_COMMAND;
 use crate::program::{Program, ProgramClass};
 use crate::risk::DeclaredRisk;
@@ -139,10 +139,25 @@ pub struct Card {
     /// How many more such calls there are, older than those.
     #[serde(skip_serializing_if = "is_none")]
     pub steered_more: usize,
+    /// The entry of the per-command list that came nearest to covering it. Nothing in the record
+    /// tells: whoever shows the card asks the gate's side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearly: Option<Nearly>,
     /// Contents that the proposal names and that could not be read, such as `preview` or
     /// `c1.note`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
+}
+
+/// An entry of the per-command list that nearly covers a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Nearly {
+    /// The grant.
+    pub grant: GrantId,
+    /// Its key.
+    pub key: String,
+    /// Why it does not.
+    pub why: String,
 }
 
 /// The program that a command would run.
@@ -237,6 +252,7 @@ impl Card {
             denied_before: reader.denied_before(state, call, path),
             steered,
             steered_more,
+            nearly: None,
             unreadable: reader.unreadable,
         })
     }

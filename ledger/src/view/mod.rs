@@ -12,7 +12,7 @@ mod timeline;
 #[cfg(test)]
 mod tests;
 
-pub use card::{Card, CardJudged, CardKind, CardProgram, DeniedBefore, Quorum};
+pub use card::{Card, CardJudged, CardKind, CardProgram, DeniedBefore, Nearly, Quorum};
 pub use inbox::{inbox, inbox_needs};
 pub use run_list::{LookupError, Quarantine, QuarantineReason, RunEntry, RunList};
 pub use steered::SteeredBy;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use placet_engine::engine::EngineError;
+use placet_engine::engine::{EngineError, nearly};
 use placet_ledger::approval::{By, Channel};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::SegmentReason;
@@ -209,7 +209,7 @@ async fn cards_of(
     by: &Caller,
 ) -> Result<Vec<Shown>, CommandError> {
     let by = by.person();
-    let look = open.ledger.look(run, |state, contents| {
+    let look = open.ledger.look_with(run, |state, contents, bench| {
         let left = state.usage().remaining(state.limits());
         let beside = Beside {
             prefix,
@@ -219,7 +219,10 @@ async fn cards_of(
         let miss = |call| Some(state.accepts(call, person?).err()?.miss);
         let shown = state.batch().filter_map(|call| {
             Some(Shown {
-                card: Card::of(state, call, contents)?,
+                card: Card {
+                    nearly: nearly(state, contents, bench, call.id()),
+                    ..Card::of(state, call, contents)?
+                },
                 beside: beside.clone(),
                 miss: miss(call),
             })

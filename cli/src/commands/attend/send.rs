@@ -13,7 +13,7 @@ use placet_ledger::id::{AnswerId, CallId, GrantId, RunId};
 use placet_ledger::run::{Caller, Rejection};
 
 use super::offer;
-use crate::commands::grants;
+use crate::commands::grants::{self, Granted};
 use crate::error::CommandError;
 use crate::ui::dialog::frame::Shown;
 use crate::ui::dialog::{Always, Verdict, Walk};
@@ -127,8 +127,12 @@ fn grant(
 ) -> Result<Vec<GrantId>, CommandError> {
     let mut granted = Vec::new();
     for entry in entries {
-        let (added, _) = wiring.block_on(grants::grant(open, caller, &entry, None))?;
-        let (id, program) = (added.grant, wiring.program());
+        let id = match wiring.block_on(grants::grant(open, caller, &entry, None))? {
+            Granted::New(added, _) => added.grant,
+            // It came in between, and it is not this answer's to take back.
+            Granted::Before(_) => continue,
+        };
+        let program = wiring.program();
         let key = text::quoted(&entry.key, Letters::Marked);
         let what = format!("{id}: {key} runs unasked in every run from now on");
         wiring.printer.note(&what);

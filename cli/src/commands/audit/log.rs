@@ -13,12 +13,13 @@ use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Row, row};
 
 use super::about::{About, Verdict};
+use super::authority;
 use crate::args::When;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::reading::{self, Reading};
 use crate::ui::{csv, timeline};
-use crate::wire::log::{EventOut, Log};
+use crate::wire::log::Log;
 use crate::wiring::Wiring;
 
 /// List the records of the ledger
@@ -103,12 +104,15 @@ pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
         }
         true
     }))?;
+    let granted = wiring.block_on(authority::contents(&reading, &found));
     if wiring.printer.json() {
-        let events: Result<Vec<_>, _> = found.iter().map(EventOut::facts).collect();
+        let event = |recorded| authority::event(recorded, &granted);
+        let events: Result<Vec<_>, _> = found.iter().map(event).collect();
         let events = events.map_err(|error| CommandError::new(Kind::Integrity, error))?;
         wiring.printer.value(&Log { events })?;
         return Ok(ExitStatus::Done);
     }
+    let row = |recorded| authority::told(row(recorded), recorded, &granted);
     let rows: Vec<Row> = found.iter().map(row).collect();
     if args.csv {
         let lines = rows

@@ -1,6 +1,7 @@
 //! `placet audit`: look into the ledger, verify it, take evidence out of it.
 
 mod about;
+mod authority;
 mod event_ref;
 mod export;
 mod log;

@@ -1,6 +1,6 @@
 //! Whether the ledger opens, ends where its head file says, and is not ahead of the clock.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use placet_ledger::envelope::Recorded;
 use placet_ledger::event::Event;
@@ -28,10 +28,7 @@ pub(super) fn check(found: &mut Checkup, home: &Home, io: &Io) {
     let Some(ledger) = home.ledger() else {
         return absent(found, home);
     };
-    let temporary = io
-        .var("TMPDIR")
-        .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    let scratch = match Scratch::make(home, &temporary) {
+    let scratch = match Scratch::make(home, &io.temporary()) {
         Ok(scratch) => scratch,
         Err(error) => return found.error("ledger", &error),
     };

@@ -4,6 +4,7 @@
 //! which are not read while others may. The ledger is opened in a copy that is gone afterwards.
 //! What it prints are names, sizes and modes, never what a key holds.
 
+mod config;
 mod home;
 mod ledger;
 mod surroundings;
@@ -85,7 +86,8 @@ pub(crate) fn run(
         }
         Err(error) => found.error("home", &error),
     }
-    surroundings::check(&mut found, global, io);
+    config::check(&mut found, global, io);
+    surroundings::terminal(&mut found, io);
     let level = surroundings::containment(&mut found, io);
     let ok = found
         .checks

@@ -1,24 +1,14 @@
-//! Config, terminal, what confines runs, and room on disk.
+//! Terminal, what confines runs, and room on disk.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use placet_ledger::containment::{Containment, Level};
 use placet_ledger::limits::ROOM_BYTES_MIN;
 
 use super::Checkup;
-use crate::args::GlobalArgs;
-use crate::config;
 use crate::home::Home;
 use crate::io::Io;
 use crate::wiring::machine;
-
-/// Looks at what is around the home.
-pub(super) fn check(found: &mut Checkup, global: &GlobalArgs, io: &Io) {
-    user_config(found, global, io);
-    workspace_file(found, io);
-    terminal(found, io);
-}
 
 /// Looks how far this machine can shut in what a run starts, by doing it around nothing.
 pub(super) fn containment(found: &mut Checkup, io: &Io) -> Level {
@@ -47,43 +37,8 @@ pub(super) fn containment(found: &mut Checkup, io: &Io) -> Level {
     level
 }
 
-fn user_config(found: &mut Checkup, global: &GlobalArgs, io: &Io) {
-    match config::user(global.config.as_deref(), io) {
-        Ok((path, _)) if !path.exists() => {
-            let place = path.display();
-            found.ok("config", format!("none at {place}: the defaults hold"));
-        }
-        Ok((path, config)) => {
-            let agents: Vec<&str> = config.agents.keys().map(String::as_str).collect();
-            let agents = if agents.is_empty() {
-                "no agents".to_owned()
-            } else {
-                format!("agents: {}", agents.join(", "))
-            };
-            found.ok("config", format!("{}, {agents}", path.display()));
-        }
-        Err(error) => found.error("config", &error),
-    }
-}
-
-fn workspace_file(found: &mut Checkup, io: &Io) {
-    let path = io.path(Path::new(config::WORKSPACE_FILE));
-    let file = path.display();
-    match config::workspace(&io.cwd) {
-        Ok(_) if !path.exists() => found.ok("workspace", format!("no {file}: nothing is denied")),
-        Ok(config) => {
-            let denied = match &config.denied_tools[..] {
-                [] => "nothing is denied".to_owned(),
-                denied => format!("denied: {}", denied.join(", ")),
-            };
-            found.ok("workspace", format!("{file}, {denied}"));
-        }
-        Err(error) => found.error("workspace", &error),
-    }
-}
-
 /// Whether somebody can be asked here, and how the screen is used.
-fn terminal(found: &mut Checkup, io: &Io) {
+pub(super) fn terminal(found: &mut Checkup, io: &Io) {
     let asked = if io.terminal.is_some() {
         "input and errors are a terminal"
     } else {

@@ -2,23 +2,27 @@
 
 use clap::Args;
 use placet_engine::policy::CommandEntry;
-use placet_engine::policy::allowlist::{self, NotAnEntry};
+use placet_engine::policy::allowlist;
 use placet_engine::tool::command::Found;
+use placet_ledger::error::LedgerError;
+use placet_ledger::id::GrantId;
 use placet_ledger::program::ProgramClass;
+use placet_ledger::run::Rejection;
 
-use super::program;
+use super::{Granted, program};
 use crate::args;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::wire::grants::GrantOut;
-use crate::wiring::Wiring;
+use crate::wiring::{Open, Wiring};
 
 /// Let commands of a key run unasked, in every run
 ///
 /// A key is a program with the next word, where that is not a flag: git push, cargo fmt, ls. An
 /// entry covers its own key and longer keys, run by the very program that it was made for; without
 /// --network such a command has no network. Shells, interpreters, wrappers and whatever runs code
-/// of the workspace need --force: such an entry lets by whatever they are given.
+/// of the workspace need --force: such an entry lets by whatever they are given. The very same
+/// entry is not added twice.
 ///
 /// Example: placet grants add "git push" --network 443 --expires 8h
 #[derive(Debug, Args)]
@@ -55,7 +59,7 @@ pub(crate) fn run(args: &AddArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
         let what = "this release has no web tools, so that there is nothing to grant by URL";
         return Err(CommandError::usage(what));
     };
-    let key = allowlist::entry_key(command).map_err(not_an_entry)?;
+    let key = super::entry_key(command)?;
     let word = key.split(' ').next().unwrap_or_default();
     let found = program::find(word, wiring.printer.io())?;
     beware(args, &key, &found, wiring)?;
@@ -65,25 +69,28 @@ pub(crate) fn run(args: &AddArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
     let caller = wiring.caller()?;
     let expires_at = args.expires.map(|ms| open.ledger.now().plus_ms(ms));
     let granted = super::grant(&open, &caller, &entry, expires_at);
-    let (added, at) = wiring.block_on(granted)?;
+    let out = match wiring.block_on(granted)? {
+        Granted::New(added, at) => GrantOut::new(&added, at, entry),
+        Granted::Before(grant) => before(grant, entry, &open)?,
+    };
     if wiring.printer.json() {
-        wiring.printer.value(&GrantOut::new(&added, at, entry))?;
+        wiring.printer.value(&out)?;
     } else {
-        wiring.printer.data(&format!("{}\n", added.grant))?;
+        wiring.printer.data(&format!("{}\n", out.grant))?;
+    }
+    if out.already {
+        let what = format!("{} is there already: nothing was added", out.grant);
+        wiring.printer.note(&what);
     }
     Ok(ExitStatus::Done)
 }
 
-fn not_an_entry(error: NotAnEntry) -> CommandError {
-    let hint = match &error {
-        NotAnEntry::Longer { key, .. } => {
-            format!("placet grants add \"{key}\" covers every command of that key")
-        }
-        NotAnEntry::NoKey { .. } => {
-            String::from("a key is a program and its next word, such as \"git push\"")
-        }
-    };
-    CommandError::usage(error).hint(hint)
+/// The very same entry, as it was granted before.
+fn before(grant: GrantId, entry: CommandEntry, open: &Open) -> Result<GrantOut, CommandError> {
+    let authority = open.ledger.authority();
+    let found = authority.grants().get(&grant);
+    let found = found.ok_or_else(|| LedgerError::from(Rejection::UnknownGrant(grant)))?;
+    Ok(GrantOut::before(grant, found, entry))
 }
 
 /// What an entry lets by that its key does not say: refused, or a warning where somebody insists.

@@ -95,8 +95,9 @@ fn out(id: GrantId, grant: &Grant, entry: Option<CommandEntry>, uses: Uses) -> G
         at: grant.at,
         expires_at: grant.expires_at,
         revoked_at,
-        uses: uses.count,
+        uses: Some(uses.count),
         last_used_at: uses.last,
+        already: false,
     }
 }
 
@@ -138,7 +139,7 @@ fn row(grant: &GrantOut, now: Timestamp) -> Vec<String> {
         text::marked(&grant.by_whom()),
         timeline::time(grant.at),
         until,
-        grant.uses.to_string(),
+        grant.uses.unwrap_or_default().to_string(),
         grant
             .last_used_at
             .map_or_else(|| String::from("-"), timeline::time),

@@ -7,11 +7,13 @@ mod revoke;
 
 use clap::Subcommand;
 use placet_engine::policy::CommandEntry;
+use placet_engine::policy::allowlist::{self, NotAnEntry};
 use placet_ledger::authority::AuthorityCommand;
 use placet_ledger::canonical;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Event, GrantAdded, GrantKind};
+use placet_ledger::id::GrantId;
 use placet_ledger::run::{Caller, Rejection};
 use placet_ledger::time::Timestamp;
 
@@ -39,22 +41,51 @@ pub(crate) fn dispatch(
     }
 }
 
-/// Records an entry of the per-command list, in an append of its own.
+/// The key of an entry, as whoever writes one gives it.
+pub(crate) fn entry_key(text: &str) -> Result<String, CommandError> {
+    allowlist::entry_key(text).map_err(|error| {
+        let hint = match &error {
+            NotAnEntry::Longer { key, .. } => {
+                format!("placet grants add \"{key}\" covers every command of that key")
+            }
+            NotAnEntry::NoKey { .. } => {
+                String::from("a key is a program and its next word, such as \"git push\"")
+            }
+        };
+        CommandError::usage(error).hint(hint)
+    })
+}
+
+/// What came of granting something.
+pub(crate) enum Granted {
+    /// It is granted from now on.
+    New(GrantAdded, Timestamp),
+    /// The very same was granted before.
+    Before(GrantId),
+}
+
+/// Records an entry of the per-command list, in an append of its own, if it is not there.
 pub(crate) async fn grant(
     open: &Open,
     caller: &Caller,
     entry: &CommandEntry,
     expires_at: Option<Timestamp>,
-) -> Result<(GrantAdded, Timestamp), LedgerError> {
+) -> Result<Granted, LedgerError> {
     let text = canonical::to_vec(entry).map_err(LedgerError::Encode)?;
     let texts = Texts::from([(String::from("entry"), Text::json(text))]);
     let command = AuthorityCommand::Grant {
         kind: GrantKind::Command,
         expires_at,
     };
-    let envelope = open.ledger.authorise(caller, command, texts).await?;
+    let envelope = match open.ledger.authorise(caller, command, texts).await {
+        Ok(envelope) => envelope,
+        Err(LedgerError::Rejected(Rejection::AlreadyGranted(grant))) => {
+            return Ok(Granted::Before(grant));
+        }
+        Err(error) => return Err(error),
+    };
     let Event::GrantAdded(added) = envelope.event() else {
         return Err(Rejection::OutOfTurn("the grant was not recorded").into());
     };
-    Ok((added.clone(), envelope.at()))
+    Ok(Granted::New(added.clone(), envelope.at()))
 }

@@ -29,7 +29,7 @@ pub(crate) struct RevokeArgs {
 
 /// Takes a grant back.
 pub(crate) fn run(args: RevokeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let open = wiring.open()?;
+    let open = wiring.open_as_it_is()?;
     let caller = wiring.caller()?;
     let note = args.note.map(Text::plain);
     let texts: Texts = note

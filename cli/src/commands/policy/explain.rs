@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use clap::Args;
-use placet_engine::engine::{EngineError, Explained, Outfit, OverEntry, Setup, explain, over};
+use placet_engine::engine::{EngineError, Explained, Outfit, Setup, explain, over};
+use placet_engine::nearest::nearest;
+use placet_engine::policy::OverEntry;
+use placet_engine::tool::NAMES;
 use placet_engine::tool::registry::Scope;
 use placet_engine::tool::retrieve::NoResults;
 use placet_ledger::id::GrantId;
@@ -13,7 +16,7 @@ use crate::commands::run::{Attend, attendance};
 use crate::commands::runs::find;
 use crate::commands::start::GateArgs;
 use crate::commands::words;
-use crate::error::CommandError;
+use crate::error::{CommandError, Kind, NAME_CHARS_MAX};
 use crate::exit::ExitStatus;
 use crate::in_force;
 use crate::reading;
@@ -55,16 +58,15 @@ pub(crate) struct ExplainArgs {
 
 /// Explains a call.
 pub(crate) fn run(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let arguments = arguments(args, wiring)?;
-    words::is_object(arguments.as_bytes(), "the arguments")?;
     let explained = match &args.run {
         Some(prefix) => {
             let open = wiring.open_as_it_is()?;
             let run = find(wiring, &open, prefix)?;
+            let arguments = arguments(args, wiring)?;
             let explained = open.engine.explain(run, &args.tool, arguments.as_bytes());
             wiring.block_on(explained)
         }
-        None => of_new_run(args, &arguments, wiring)?,
+        None => of_new_run(args, wiring)?,
     };
     let explained = explained.map_err(|error| unexplained(error, &args.tool))?;
     if wiring.printer.json() {
@@ -79,9 +81,9 @@ pub(crate) fn run(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<ExitSta
 /// What would become of it in a run that is started now.
 fn of_new_run(
     args: &ExplainArgs,
-    arguments: &str,
     wiring: &mut Wiring<'_>,
 ) -> Result<Result<Explained, EngineError>, CommandError> {
+    let arguments = arguments(args, wiring)?;
     let gated = args.gated.resolve(wiring)?;
     let (grants, over) = granted(wiring)?;
     let outfit = wiring.outfit()?;
@@ -99,8 +101,8 @@ fn of_new_run(
         policy: gated.policy,
         attendance: attendance(args.park, args.attend, wiring.attended()),
         containment: gated.containment,
-        plugin: wiring.config.plugin.is_some(),
-        rules: in_force::text(&in_force::rules(&wiring.config)?)?,
+        plugin: wiring.config()?.plugin.is_some(),
+        rules: in_force::text(&in_force::rules(wiring.config()?)?)?,
         narrowing: gated.narrowing,
         grants,
         over,
@@ -125,8 +127,24 @@ fn granted(wiring: &mut Wiring<'_>) -> Result<(Granted, Vec<OverEntry>), Command
 /// Grants, each with its entry as its record keeps it.
 type Granted = Vec<(GrantId, Vec<u8>)>;
 
-/// The arguments of the call, and their JSON where the words of a command stand for them.
+/// The arguments of the call, which are an object. What is asked about must be there before its
+/// arguments can be wrong.
 fn arguments(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<String, CommandError> {
+    let tool = &args.tool;
+    if !NAMES.contains(&tool.as_str()) {
+        let error = EngineError::UnknownTool {
+            name: tool.chars().take(NAME_CHARS_MAX).collect(),
+            nearest: nearest(tool, NAMES.into_iter()).map(str::to_owned),
+        };
+        return Err(error.into());
+    }
+    let arguments = given(args, wiring)?;
+    words::is_object(arguments.as_bytes(), "the arguments")?;
+    Ok(arguments)
+}
+
+/// The arguments as they were given, and their JSON where the words of a command stand for them.
+fn given(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<String, CommandError> {
     match (&args.arguments[..], args.tool == EXECUTE_COMMAND) {
         ([one], _) if one == "-" || one.trim_start().starts_with('{') => {
             words::text(one.clone(), "the text of the arguments", wiring)
@@ -142,14 +160,15 @@ fn arguments(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<String, Comm
     }
 }
 
-/// Arguments of which the tool makes no proposal are a wrong input: no layer sees such a call.
+/// Arguments that the tool does not take are a wrong input; others it may still turn down. No layer
+/// sees such a call.
 fn unexplained(error: EngineError, tool: &str) -> CommandError {
+    let before = "such a call is turned down before the gate";
     match error {
-        error @ EngineError::NoProposal(_) => CommandError::usage(error)
-            .hint("such a call is turned down before the gate")
-            .hint(format!(
-                "placet tools show {tool} prints what the tool takes"
-            )),
+        error @ EngineError::NoProposal(_) => CommandError::new(Kind::Refused, error).hint(before),
+        error @ EngineError::Arguments(_) => CommandError::usage(error).hint(before).hint(format!(
+            "placet tools show {tool} prints what the tool takes"
+        )),
         error => error.into(),
     }
 }

@@ -68,7 +68,11 @@ struct AnswerLine {
 /// Answers pending calls from a file.
 pub(crate) fn run(args: &AnswerArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let file = read(args, wiring)?;
-    let mut open = wiring.open()?;
+    let approves = file
+        .answers
+        .iter()
+        .any(|Object(line)| line.approve.is_some());
+    let mut open = verdicts::open(wiring, approves)?;
     let run = find(wiring, &open, &args.run)?;
     let next = Next {
         resume: !args.no_resume,

@@ -49,8 +49,6 @@ pub(crate) struct ApproveArgs {
 
 /// Approves pending calls.
 pub(crate) fn run(args: &ApproveArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let mut open = wiring.open()?;
-    let run = find(wiring, &open, &args.run)?;
     let verdicts = Verdicts {
         approve: args.calls.clone(),
         reject: args.reject.clone(),
@@ -58,6 +56,8 @@ pub(crate) fn run(args: &ApproveArgs, wiring: &mut Wiring<'_>) -> Result<ExitSta
         note: args.note.clone(),
         set: args.set.clone(),
     };
+    let mut open = verdicts::open(wiring, verdicts.approve())?;
+    let run = find(wiring, &open, &args.run)?;
     let next = Next {
         resume: !args.no_resume,
         attend: args.attend,

@@ -25,7 +25,7 @@ pub(crate) struct CancelArgs {
 
 /// Ends a run.
 pub(crate) fn run(args: CancelArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let open = wiring.open()?;
+    let open = wiring.open_as_it_is()?;
     let run = find(wiring, &open, &args.run)?;
     let caller = wiring.caller()?;
     let stopped = wiring.block_on(open.engine.cancel(run, &caller, Some(args.note)))?;

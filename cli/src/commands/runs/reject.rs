@@ -50,8 +50,6 @@ pub(crate) struct RejectArgs {
 
 /// Turns down pending calls.
 pub(crate) fn run(args: &RejectArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let mut open = wiring.open()?;
-    let run = find(wiring, &open, &args.run)?;
     let verdicts = Verdicts {
         approve: args.approve.clone(),
         reject: args.calls.clone(),
@@ -59,6 +57,8 @@ pub(crate) fn run(args: &RejectArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
         note: Some(args.note.clone()),
         set: args.set.clone(),
     };
+    let mut open = verdicts::open(wiring, verdicts.approve())?;
+    let run = find(wiring, &open, &args.run)?;
     let next = Next {
         resume: !args.no_resume,
         attend: args.attend,

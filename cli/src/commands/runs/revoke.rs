@@ -30,7 +30,7 @@ pub(crate) struct RevokeArgs {
 
 /// Takes an approval back.
 pub(crate) fn run(args: RevokeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let open = wiring.open()?;
+    let open = wiring.open_as_it_is()?;
     let run = find(wiring, &open, &args.run)?;
     said::record(
         wiring,

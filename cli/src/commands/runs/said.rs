@@ -68,6 +68,13 @@ pub(super) fn go_on(
         report(wiring, open, run)?;
         return Ok(ExitStatus::Done);
     }
+    // What only turned down was recorded without a look at the config.
+    wiring.adopt(open).map_err(|error| {
+        error.hint(
+            "what you said is recorded; once that is put right, placet runs resume RUN goes on \
+             with it",
+        )
+    })?;
     let driven = drive(wiring, open, run, reason, next.attend);
     driven.map_err(|error| {
         error.hint("what you said is recorded; placet runs resume RUN goes on with it")

@@ -13,7 +13,7 @@ use placet_ledger::view::{Card, RunEntry, row};
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::in_force;
-use crate::reading::{self, Reading};
+use crate::reading::{self, Reading, Trusted};
 use crate::ui::{run_page, timeline};
 use crate::wire::approval::CardOut;
 use crate::wire::run::state_word;
@@ -46,9 +46,10 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
         .and_then(|state| state.texts().get("narrowing"));
     let narrowing = narrowing.and_then(|blob| contents.bytes(&blob.commitment));
     look.reasons.extend(in_force::reasons(narrowing));
+    let trusted = wiring.block_on(reading.trusted());
     let cards = entry
         .state()
-        .map_or_else(Vec::new, |state| cards(state, &contents));
+        .map_or_else(Vec::new, |state| cards(state, &contents, trusted.as_ref()));
     let out = cards.iter().cloned().map(|card| {
         let reason = card
             .rule
@@ -93,11 +94,15 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
     })
 }
 
-fn cards(state: &RunState, contents: &Contents) -> Vec<Card> {
-    let calls = state.batch();
-    calls
-        .filter_map(|call| Card::of(state, call, contents))
-        .collect()
+fn cards(state: &RunState, contents: &Contents, trusted: Option<&Trusted>) -> Vec<Card> {
+    let cards = state
+        .batch()
+        .filter_map(|call| Card::of(state, call, contents));
+    let told = |card| match trusted {
+        Some(trusted) => trusted.told(card, state, contents),
+        None => card,
+    };
+    cards.map(told).collect()
 }
 
 /// The rule that a record names, where that turns a call down or asks.
@@ -121,7 +126,10 @@ fn said(record: &Recorded) -> Option<&Blob> {
         | Event::ApprovalRevoked(_)
         | Event::ExecutionSettled(_)
         | Event::RunCancelRequested(_) => "note",
-        Event::RunStarted(_)
+        // Why the rule is there, as it was when it forbade the call.
+        Event::CallRefused(refused) if refused.rule.is_some() => "detail",
+        Event::CallRefused(_)
+        | Event::RunStarted(_)
         | Event::SegmentStarted(_)
         | Event::SegmentEnded(_)
         | Event::ModelCalled(_)
@@ -129,7 +137,6 @@ fn said(record: &Recorded) -> Option<&Blob> {
         | Event::ModelFailed(_)
         | Event::CallProposed(_)
         | Event::RiskAssessed(_)
-        | Event::CallRefused(_)
         | Event::ApprovalRequested(_)
         | Event::ApprovalExpired(_)
         | Event::ExecutionStarted(_)

@@ -37,6 +37,24 @@ pub(crate) struct Next {
     pub(crate) attend: Option<Attend>,
 }
 
+impl Verdicts {
+    /// Whether something is approved by them.
+    pub(super) fn approve(&self) -> bool {
+        let named = !self.approve.is_empty() || !self.reject.is_empty();
+        !self.approve.is_empty() || (!named && self.all != Answer::Deny)
+    }
+}
+
+/// Opens the ledger for a set of answers. What approves needs the rules of the config in force;
+/// to turn down, nobody needs a config that can be read.
+pub(super) fn open(wiring: &mut Wiring<'_>, approves: bool) -> Result<Open, CommandError> {
+    if approves {
+        wiring.open()
+    } else {
+        wiring.open_as_it_is()
+    }
+}
+
 /// Records the set that `cover` makes of a run's state, then drives the run on unless told not to.
 ///
 /// What makes no set changes nothing and is told in the journal.

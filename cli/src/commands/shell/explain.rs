@@ -7,6 +7,7 @@ use placet_engine::shell::Word;
 use placet_engine::shell::explain::{Explanation, explain};
 use serde::Deserialize;
 
+use crate::commands::grants;
 use crate::commands::words::Object;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
@@ -58,13 +59,21 @@ pub(crate) fn run(
     let Some(command) = &args.command else {
         return each_line(printer);
     };
-    let explanation = explain(command, &args.entries);
+    let explanation = explain(command, &keys(&args.entries)?);
     if printer.json() {
         printer.value(&ExplainedOut::of(&explanation))?;
     } else {
         printer.data(&page(&explanation, &args.entries))?;
     }
     Ok(ExitStatus::Done)
+}
+
+/// The entries, each one that `grants add` would take.
+fn keys(entries: &[String]) -> Result<Vec<String>, CommandError> {
+    entries
+        .iter()
+        .map(|entry| grants::entry_key(entry))
+        .collect()
 }
 
 /// Explains the commands of standard input up to the first line that is wrong.
@@ -82,14 +91,18 @@ fn each_line(printer: &mut Printer<'_>) -> Result<ExitStatus, CommandError> {
         return Ok(ExitStatus::Done);
     }
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let number = index.saturating_add(1);
         let Object(Line { command, entries }) = serde_json::from_slice(line).map_err(|error| {
-            let number = index.saturating_add(1);
             let form = "{\"command\":\"git status\",\"entries\":[\"git\"]}";
             let what =
                 format!("line {number} of standard input does not have the form {form}: {error}");
             CommandError::usage(what)
         })?;
-        printer.value(&ExplainedOut::of(&explain(&command, &entries)))?;
+        let keys = keys(&entries).map_err(|error| CommandError {
+            source: format!("line {number} of standard input: {error}").into(),
+            ..error
+        })?;
+        printer.value(&ExplainedOut::of(&explain(&command, &keys)))?;
         if printer.is_unread() {
             break;
         }

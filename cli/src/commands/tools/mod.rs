@@ -3,6 +3,7 @@
 mod list;
 mod show;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Subcommand;
@@ -37,11 +38,16 @@ pub(crate) fn dispatch(
     }
 }
 
-/// Every tool that a run can have. What it is does not depend on where it works, so that an empty
-/// folder does.
+/// Every tool that a run can have.
 fn registry(wiring: &mut Wiring<'_>) -> Result<Registry, CommandError> {
-    let temporary = wiring.temporary();
-    let scratch = Scratch::make_in(&temporary)?;
+    let (_, registry) = bare(&wiring.temporary())?;
+    Ok(registry)
+}
+
+/// What equips runs, and every tool that one can have. What these are does not depend on where it
+/// works, so that an empty folder does.
+pub(crate) fn bare(temporary: &Path) -> Result<(LocalOutfit, Registry), CommandError> {
+    let scratch = Scratch::make_in(temporary)?;
     let outfit = LocalOutfit {
         closed: ClosedSet::new(),
         locks: scratch.dir().to_path_buf(),
@@ -49,7 +55,7 @@ fn registry(wiring: &mut Wiring<'_>) -> Result<Registry, CommandError> {
     };
     let equipped = outfit.tools(scratch.dir(), Arc::new(NoResults));
     let (_, registry) = equipped.map_err(|error| CommandError::new(Kind::Failed, error))?;
-    Ok(registry)
+    Ok((outfit, registry))
 }
 
 fn kind(tool: &Registered) -> &'static str {

@@ -51,6 +51,7 @@ pub(crate) fn sample() -> Card {
         denied_before: Vec::new(),
         steered: Vec::new(),
         steered_more: 0,
+        nearly: None,
         unreadable: Vec::new(),
     }
 }

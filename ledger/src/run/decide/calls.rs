@@ -247,7 +247,8 @@ pub(super) fn verdict(
             }))
         }
         Verdict::Decline { kind, of, rule } => {
-            refused(given, id, Refusal { kind, of, rule }, Blobs::new())
+            let rule = rule.map(|forbids| forbids.rule);
+            refused(given, id, Refusal { kind, of, rule }, reason(given))
         }
         Verdict::Unjudged => {
             let why = "the call must be judged before its verdict";
@@ -260,6 +261,13 @@ pub(super) fn verdict(
 fn judgement(call: &Call, tier: DeclaredRisk) -> Option<Digest> {
     let judged = call.assessed().filter(|_| tier != DeclaredRisk::Unknown);
     judged.map(|assessed| assessed.record)
+}
+
+/// Why the rule is there that forbids a call: kept with the refusal, since the model is told of it.
+fn reason(given: &Given) -> Blobs {
+    let detail = given.blobs.get("detail").copied();
+    let detail = detail.map(|blob| (String::from("detail"), blob));
+    detail.into_iter().collect()
 }
 
 /// When an unanswered request is too late: a rule may say so before the park does. Both count from

@@ -44,8 +44,22 @@ pub(super) fn before(card: &Card) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What is told of it last: which entry would cover it.
-pub(super) fn after(card: &Card) -> Option<(&'static str, String)> {
+/// What is told of it last: which entry would cover it, and which one nearly did.
+pub(super) fn after(card: &Card) -> Vec<(&'static str, String)> {
+    let near = card.nearly.as_ref().map(|near| {
+        let (key, why) = (
+            text::quoted(&near.key, Letters::Marked),
+            text::inline(&near.why),
+        );
+        (
+            "nearly covered",
+            format!("by {} ({key}): {why}", near.grant),
+        )
+    });
+    allowlist_key(card).into_iter().chain(near).collect()
+}
+
+fn allowlist_key(card: &Card) -> Option<(&'static str, String)> {
     let value = match key(card)? {
         Ok(key) => keyed(card.command()?, &key),
         Err(why) => format!("none: {}", text::inline(&why)),
