@@ -10,10 +10,10 @@ use super::run::Wish;
 
 /// What a command tries; `{placet}` is the person's own program and `{other}` a run that waits.
 const ATTEMPTS: [(&str, &str); 6] = [
-    ("as it is", "{placet} runs approve {other}"),
+    ("as it is", "true; {placet} runs approve {other}"),
     (
         "with the person's home named",
-        "{placet} --home {store} runs approve {other}",
+        "true; {placet} --home {store} runs approve {other}",
     ),
     (
         "in the person's environment",
@@ -94,20 +94,37 @@ fn the_person_is_answered_for_by_themselves() {
 }
 
 #[test]
+fn no_command_is_placet_itself() {
+    let (person, other) = waiting();
+    let model = person.agent(&[Wish::of(fill(&person, &other, "{placet} runs approve {other}"))]);
+    let args = ["--json", "run", "--model", &model, "--park", "Go on."];
+    let ended = person.output(&person.at("home/.cargo/bin/placet"), &args);
+    assert_eq!(ended.status.code(), Some(0), "{}", text(&ended.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let recorded = person.recorded(report["run"].as_str().unwrap());
+    let refused = recorded.iter().find(|(record, _)| record["type"] == "call.refused");
+    let said = &refused.unwrap().1["detail"];
+    assert!(said.contains("belongs to placet, and no command may run it"), "{said}");
+    waits_still(&person, &other);
+}
+
+#[test]
 fn no_command_answers_for_the_person() {
     let parts = ["processes", "mounts", "network", "landlock", "syscalls", "limits"];
     for without in [&[][..], &["users"], &parts] {
         let (person, other) = waiting();
         let said = reader(&person);
-        let attempts = ATTEMPTS.iter().map(|(_, command)| command).chain([&PATIENT]);
+        // Whoever sees the home waits a while for the driver to let it go: once is enough there.
+        let first = if without.is_empty() { 0 } else { 5 };
+        let attempts = ATTEMPTS[first..].iter().chain([&("patiently", PATIENT)]);
         let wishes: Vec<_> = attempts
-            .map(|command| Wish::of(fill(&person, &other, command)))
+            .map(|(_, command)| Wish::of(fill(&person, &other, command)))
             .collect();
         let told = person.run(&wishes, without);
         let patient = said.join().unwrap();
         assert!(!patient.contains("completed"), "{without:?} {patient}");
         waits_still(&person, &other);
-        for (told, (name, _)) in told.iter().zip(ATTEMPTS) {
+        for (told, (name, _)) in told.iter().zip(&ATTEMPTS[first..]) {
             // It ran, and was refused: by what hides the home, or by whoever holds it.
             let refused = told.result.contains("error: ");
             assert!(refused, "{name} {without:?}: {}", told.result);

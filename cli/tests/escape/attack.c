@@ -235,13 +235,15 @@ static void look_for_owner(const char *what) {
 }
 
 /* Puts characters into the terminal's input, and a card on its screen, by every way to it. The
-   person's terminal is named in a file, since nobody else's may be written to. */
-static void at_terminal(const char *text) {
-    char path[64] = {0};
+   person's terminal is named in a file, since nobody else's may be written to, and so is the
+   text, which is not to stand on the screen for another reason. */
+static void at_terminal(void) {
+    char path[512] = {0};
     int told = open(".terminal", O_RDONLY);
     if (told < 0 || read(told, path, sizeof path - 1) < 0)
         fail("which terminal");
-    path[strcspn(path, "\n")] = 0;
+    char *text = path + strcspn(path, "\n");
+    *text++ = 0;
     const char *ways[] = {"0", "1", "2", "/dev/tty", path};
     for (int way = 0; way < 5; way++) {
         int to = way < 3 ? way : open(ways[way], O_RDWR | O_NOCTTY);
@@ -278,7 +280,7 @@ int main(int argc, char **argv) {
     else if (strcmp(what, "owner") == 0)
         look_for_owner(one);
     else if (strcmp(what, "terminal") == 0)
-        at_terminal(one);
+        at_terminal();
     else if (strcmp(what, "victim") == 0)
         be_victim(one);
     else if (strcmp(what, "landlock") == 0)

@@ -39,7 +39,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 /// Builds one of the programs of this folder.
-fn build(source: &str, program: &Path) {
+pub(crate) fn build(source: &str, program: &Path) {
     let built = Command::new("cc")
         .args(["-O1", "-w", "-o"])
         .arg(program)

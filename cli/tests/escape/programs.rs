@@ -50,10 +50,7 @@ fn a_git_of_the_workspace_is_never_the_systems() {
         ("./git status", 2),
         ("bin/git status", 2),
     ] {
-        let wish = [Wish::of(command)];
-        // Kept as the agent's words, then started with the person's path.
-        let parked = person.park(&wish, &[]);
-        let model = format!("script:{}", person.at("agent.toml"));
+        let model = person.agent(&[Wish::of(command)]);
         let mut start = person.command(env!("CARGO_BIN_EXE_placet"));
         start.args(["--json", "run", "--model", &model, "--park", "Go on."]);
         start.args(["--approval-policy", "read-only"]);
@@ -70,8 +67,6 @@ fn a_git_of_the_workspace_is_never_the_systems() {
             assert_eq!(run(approve).status.code(), Some(0), "{command}");
             assert!(!mark.exists(), "{command}");
         }
-        let rejected = person.placet(&["runs", "cancel", &parked]);
-        assert!(rejected.status.success(), "{}", text(&rejected.stderr));
     }
 }
 
@@ -109,8 +104,7 @@ fn a_home_elsewhere_is_closed_as_the_default_one_is() {
              grep -r . {state}; echo x > {home}/planted; chmod 755 {home}; ln {home}/ledger.key k; \
              ls {home}; echo tried"
         );
-        person.park(&[Wish::of(command)], &[]);
-        let model = format!("script:{}", person.at("agent.toml"));
+        let model = person.agent(&[Wish::of(command)]);
         let started = run(&["--json", "run", "--model", &model, "--park", "Go on."]);
         assert_eq!(started.status.code(), Some(2), "{}", text(&started.stderr));
         let report: Value = serde_json::from_slice(&started.stdout).unwrap();

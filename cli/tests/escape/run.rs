@@ -48,8 +48,8 @@ impl Person {
         self.output(&self.at("lesser"), &[&lesser[..], words].concat())
     }
 
-    /// Starts a run in which an agent wants all of these at once; it waits for a person.
-    pub(crate) fn park(&self, wishes: &[Wish], without: &[&str]) -> String {
+    /// The model of an agent that wants all of these at once.
+    pub(crate) fn agent(&self, wishes: &[Wish]) -> String {
         let calls = wishes.iter().enumerate().map(|(index, wish)| {
             let mut arguments = json!({"command": wish.command, "timeout_s": 20});
             if !wish.network.is_empty() {
@@ -74,7 +74,12 @@ impl Person {
         script.insert("turn".to_owned(), turns.into());
         let path = self.path("agent.toml");
         std::fs::write(&path, toml::to_string(&script).unwrap()).unwrap();
-        let model = format!("script:{}", path.display());
+        format!("script:{}", path.display())
+    }
+
+    /// Starts a run in which an agent wants all of these; it waits for a person.
+    pub(crate) fn park(&self, wishes: &[Wish], without: &[&str]) -> String {
+        let model = self.agent(wishes);
         let args = ["--json", "run", "--model", &model, "--park", "Go on."];
         let started = self.placet_without(without, &args);
         assert_eq!(started.status.code(), Some(2), "{}", text(&started.stderr));
