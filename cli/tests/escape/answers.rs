@@ -42,7 +42,10 @@ const PATIENT: &str = "(setsid sh -c 'trap \"\" TERM HUP INT; until env -i HOME=
 fn waiting() -> (Person, String) {
     let person = Person::new();
     fs::create_dir_all(person.path("home/.cargo/bin")).unwrap();
-    let (placet, own) = (person.path("home/.cargo/bin/placet"), env!("CARGO_BIN_EXE_placet"));
+    let (placet, own) = (
+        person.path("home/.cargo/bin/placet"),
+        env!("CARGO_BIN_EXE_placet"),
+    );
     // Another user may not link to it, and another file system cannot.
     if fs::hard_link(own, &placet).is_err() {
         fs::copy(own, &placet).unwrap();
@@ -73,7 +76,10 @@ fn reader(person: &Person) -> std::thread::JoinHandle<String> {
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     std::thread::spawn(move || {
         let mut said = Vec::new();
-        fs::File::open(pipe).unwrap().read_to_end(&mut said).unwrap();
+        fs::File::open(pipe)
+            .unwrap()
+            .read_to_end(&mut said)
+            .unwrap();
         text(&said)
     })
 }
@@ -96,21 +102,37 @@ fn the_person_is_answered_for_by_themselves() {
 #[test]
 fn no_command_is_placet_itself() {
     let (person, other) = waiting();
-    let model = person.agent(&[Wish::of(fill(&person, &other, "{placet} runs approve {other}"))]);
+    let model = person.agent(&[Wish::of(fill(
+        &person,
+        &other,
+        "{placet} runs approve {other}",
+    ))]);
     let args = ["--json", "run", "--model", &model, "--park", "Go on."];
     let ended = person.output(&person.at("home/.cargo/bin/placet"), &args);
     assert_eq!(ended.status.code(), Some(0), "{}", text(&ended.stderr));
     let report: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
     let recorded = person.recorded(report["run"].as_str().unwrap());
-    let refused = recorded.iter().find(|(record, _)| record["type"] == "call.refused");
+    let refused = recorded
+        .iter()
+        .find(|(record, _)| record["type"] == "call.refused");
     let said = &refused.unwrap().1["detail"];
-    assert!(said.contains("belongs to placet, and no command may run it"), "{said}");
+    assert!(
+        said.contains("belongs to placet, and no command may run it"),
+        "{said}"
+    );
     waits_still(&person, &other);
 }
 
 #[test]
 fn no_command_answers_for_the_person() {
-    let parts = ["processes", "mounts", "network", "landlock", "syscalls", "limits"];
+    let parts = [
+        "processes",
+        "mounts",
+        "network",
+        "landlock",
+        "syscalls",
+        "limits",
+    ];
     for without in [&[][..], &["users"], &parts] {
         let (person, other) = waiting();
         let said = reader(&person);
@@ -131,8 +153,11 @@ fn no_command_answers_for_the_person() {
         }
         let last = told.last().unwrap();
         assert!(
-            last.result.contains("\nnote: a process that it left behind was ended\n")
-                || last.result.contains(" processes that it left behind were ended\n"),
+            last.result
+                .contains("\nnote: a process that it left behind was ended\n")
+                || last
+                    .result
+                    .contains(" processes that it left behind were ended\n"),
             "{}",
             last.result
         );

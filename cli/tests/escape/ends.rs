@@ -46,7 +46,8 @@ fn what_a_command_started_ends_with_its_killed_driver() {
         assert_eq!(text(&rest), "");
         let written = fs::read(person.path("home/work/late")).unwrap();
         assert!(!written.is_empty());
-        let resumed = person.placet_without(&without, &["runs", "resume", &run, "--attend", "never"]);
+        let resumed =
+            person.placet_without(&without, &["runs", "resume", &run, "--attend", "never"]);
         assert_eq!(resumed.status.code(), Some(2), "{}", text(&resumed.stderr));
         let shown = person.cards(&run);
         assert!(shown.contains("in doubt"), "{without:?} {shown}");

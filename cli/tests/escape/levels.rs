@@ -71,14 +71,20 @@ fn reports(attack: &Attack, told: &Told) {
 /// The same with what must be missing, whatever else this machine lacks.
 fn try_without(without: &[&str], expected: &[Part]) {
     let missing = try_all(without, &[]);
-    assert!(expected.iter().all(|part| missing.contains(part)), "{missing:?}");
+    assert!(
+        expected.iter().all(|part| missing.contains(part)),
+        "{missing:?}"
+    );
 }
 
 /// Each attack works where nothing holds it, or it would prove nothing.
 pub(super) fn control() {
     let mut person = Person::at_work();
     // In the place of a driver, which is open where nobody closed it.
-    let driver = person.command(person.path("home/work/attack")).arg("runs").spawn();
+    let driver = person
+        .command(person.path("home/work/attack"))
+        .arg("runs")
+        .spawn();
     person.keep(driver.unwrap());
     for (attack, _) in commands(&person) {
         if attack.command.contains("{victim}") && !person.victim_lives() {

@@ -43,7 +43,11 @@ pub(crate) fn build(source: &str, program: &Path) {
     let built = Command::new("cc")
         .args(["-O1", "-w", "-o"])
         .arg(program)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/escape").join(source))
+        .arg(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/escape")
+                .join(source),
+        )
         .status()
         .unwrap();
     assert!(built.success(), "cc {source}");
@@ -59,7 +63,11 @@ impl Person {
             servers: Servers::default(),
             victim: Victim::default(),
         };
-        for name in ["home/work/.git/hooks", "home/work/.git/objects", "home/work/.git/refs"] {
+        for name in [
+            "home/work/.git/hooks",
+            "home/work/.git/objects",
+            "home/work/.git/refs",
+        ] {
             fs::create_dir_all(person.path(name)).unwrap();
         }
         for name in ["home/.ssh", "run"] {
@@ -100,7 +108,10 @@ impl Person {
     /// A program with the person's environment, in the person's workspace.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.at("home/.cargo/bin"));
+        let path = format!(
+            "{}:/usr/local/bin:/usr/bin:/bin",
+            self.at("home/.cargo/bin")
+        );
         command
             .env_clear()
             .env("HOME", self.path("home"))

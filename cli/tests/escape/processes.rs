@@ -76,7 +76,10 @@ pub(super) fn attacks() -> Vec<Attack> {
         driver("the environment of the driver", "{attack} owner environ"),
         driver("the memory of the driver", "{attack} owner mem"),
         driver("the open files of the driver", "{attack} owner fd/0"),
-        driver("the root of the driver", "{attack} owner root{store}/ledger"),
+        driver(
+            "the root of the driver",
+            "{attack} owner root{store}/ledger",
+        ),
         // The last two may end the other process.
         Attack::new(
             "tracing another process",

@@ -21,7 +21,9 @@ fn plant(path: &Path, mark: &Path) {
 /// The path of the program of the only proposal of a run.
 fn proposed(person: &Person, run: &str) -> String {
     let recorded = person.recorded(run);
-    let mut found = recorded.iter().filter(|(record, _)| record["type"] == "call.proposed");
+    let mut found = recorded
+        .iter()
+        .filter(|(record, _)| record["type"] == "call.proposed");
     let program: Value = serde_json::from_str(&found.next().unwrap().1["program"]).unwrap();
     program["path"].as_str().unwrap().to_owned()
 }
@@ -55,12 +57,21 @@ fn a_git_of_the_workspace_is_never_the_systems() {
         start.args(["--json", "run", "--model", &model, "--park", "Go on."]);
         start.args(["--approval-policy", "read-only"]);
         let started = run(start);
-        assert_eq!(started.status.code(), Some(code), "{command}: {}", text(&started.stderr));
+        assert_eq!(
+            started.status.code(),
+            Some(code),
+            "{command}: {}",
+            text(&started.stderr)
+        );
         assert!(!mark.exists(), "{command}");
         let report: Value = serde_json::from_slice(&started.stdout).unwrap();
         let id = report["run"].as_str().unwrap();
         let own = command.starts_with("./") || command.starts_with("bin/");
-        assert_eq!(proposed(&person, id).starts_with(&person.at("home/work")), own, "{command}");
+        assert_eq!(
+            proposed(&person, id).starts_with(&person.at("home/work")),
+            own,
+            "{command}"
+        );
         if code == 2 && !own {
             let mut approve = person.command(env!("CARGO_BIN_EXE_placet"));
             approve.args(["runs", "approve", id]);
@@ -82,11 +93,22 @@ impl Drop for Elsewhere {
 #[test]
 fn a_home_elsewhere_is_closed_as_the_default_one_is() {
     let person = Person::new();
-    let name = person.path("").file_name().unwrap().to_str().unwrap().replace('.', "");
+    let name = person
+        .path("")
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .replace('.', "");
     let above = ["/opt", "/usr/local"].map(|at| Path::new(at).join(format!("placet{name}")));
     let mut places = vec![Elsewhere(person.path("ledger"))];
     // Folders of the system are read by every command, for whoever may make a home there.
-    places.extend(above.into_iter().filter(|at| fs::create_dir(at).is_ok()).map(Elsewhere));
+    places.extend(
+        above
+            .into_iter()
+            .filter(|at| fs::create_dir(at).is_ok())
+            .map(Elsewhere),
+    );
     // The default home is there as well, and another one beside.
     person.park(&[Wish::of("true")], &[]);
     for Elsewhere(place) in &places {
@@ -95,7 +117,11 @@ fn a_home_elsewhere_is_closed_as_the_default_one_is() {
         let home = home.to_str().unwrap();
         let run = |words: &[&str]| {
             let mut command = person.command(env!("CARGO_BIN_EXE_placet"));
-            command.env("PLACET_HOME", home).args(words).output().unwrap()
+            command
+                .env("PLACET_HOME", home)
+                .args(words)
+                .output()
+                .unwrap()
         };
         let default = person.at("home/.local/share/placet");
         let state = person.at("home/.local/state/placet");
@@ -112,12 +138,18 @@ fn a_home_elsewhere_is_closed_as_the_default_one_is() {
         let card = text(&run(&["runs", "show", id]).stdout);
         assert_eq!(run(&["runs", "approve", id]).status.code(), Some(0));
         let exported = text(&run(&["audit", "export", "--run", id]).stdout);
-        let told = exported.lines().find(|line| line.contains("\\ntried\\n")).unwrap();
+        let told = exported
+            .lines()
+            .find(|line| line.contains("\\ntried\\n"))
+            .unwrap();
         if card.contains("containment    full") {
             assert!(told.contains("stdout: 6 bytes\\ntried\\n"), "{told}");
         }
         assert!(!Path::new(home).join("planted").exists());
-        assert_eq!(fs::metadata(home).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(
+            fs::metadata(home).unwrap().permissions().mode() & 0o777,
+            0o700
+        );
         assert!(!person.path("home/work/k").exists());
     }
 }

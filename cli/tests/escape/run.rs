@@ -136,7 +136,12 @@ impl Person {
             Some(rest.trim().to_owned())
         });
         let approved = self.approve(&run, without);
-        assert_eq!(approved.status.code(), Some(0), "{}", text(&approved.stderr));
+        assert_eq!(
+            approved.status.code(),
+            Some(0),
+            "{}",
+            text(&approved.stderr)
+        );
         let recorded = self.recorded(&run);
         let of_type = |start: &'static str| {
             let all = recorded.iter();
@@ -147,7 +152,11 @@ impl Person {
         for (record, texts) in of_type("execution.") {
             if record["type"] != "execution.started" {
                 let result = texts.get("result");
-                results.push(result.unwrap_or_else(|| panic!("{record} {texts:?}")).clone());
+                results.push(
+                    result
+                        .unwrap_or_else(|| panic!("{record} {texts:?}"))
+                        .clone(),
+                );
             }
         }
         let all: Vec<_> = cards

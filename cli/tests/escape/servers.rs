@@ -36,7 +36,7 @@ pub(crate) struct Servers {
     slash_run: Option<PathBuf>,
     slash_tmp: Option<PathBuf>,
     system: Option<PathBuf>,
-    agent: Option<String>,
+    agents: Vec<String>,
     tmux: Option<PathBuf>,
 }
 
@@ -53,11 +53,20 @@ impl Servers {
     /// Starts them all.
     pub(crate) fn start(person: &Person) -> Self {
         let mut servers = Self::default();
-        let id = person.path("").file_name().unwrap().to_str().unwrap().replace('.', "");
+        let id = person
+            .path("")
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .replace('.', "");
         let id = format!("placet-escape-{id}");
         fs::create_dir_all(person.path("home/.docker/run")).unwrap();
         servers.tmux = Some(person.path("run/tmux"));
-        let own = ["home/.local/share/placet/owner.sock", "home/.docker/run/docker.sock"];
+        let own = [
+            "home/.local/share/placet/owner.sock",
+            "home/.docker/run/docker.sock",
+        ];
         for place in own.iter().chain(&["run/docker.sock", "home/work/dev.sock"]) {
             servers.listen(&person.path(place));
         }
@@ -82,7 +91,10 @@ impl Servers {
     }
 
     fn listen(&self, path: &Path) {
-        self.serve(UnixListener::bind(path).unwrap(), path.display().to_string());
+        self.serve(
+            UnixListener::bind(path).unwrap(),
+            path.display().to_string(),
+        );
     }
 
     fn serve(&self, listener: UnixListener, place: String) {
@@ -121,16 +133,33 @@ impl Servers {
         });
     }
 
-    /// An agent that holds a key.
+    /// An agent that holds a key, and one that holds none.
     fn start_agent(&mut self, person: &Person) {
         let (socket, key) = (person.at("run/ssh-agent"), person.at("home/.ssh/id"));
-        // It returns once it listens, and tells its number.
-        let started = person.output("ssh-agent", &["-s", "-a", &socket]);
-        let said = text(&started.stdout);
-        let pid = said.split("SSH_AGENT_PID=").nth(1).unwrap();
-        self.agent = pid.split(';').next().map(str::to_owned);
+        fs::create_dir(person.path("home/work/tmp")).unwrap();
+        // The second one has a relative name, beneath the workspace.
+        for socket in [&socket[..], "tmp/agent.sock"] {
+            // It returns once it listens, and tells its number.
+            let started = person.output("ssh-agent", &["-s", "-a", socket]);
+            let said = text(&started.stdout);
+            let pid = said.split("SSH_AGENT_PID=").nth(1).unwrap();
+            self.agents.push(pid.split(';').next().unwrap().to_owned());
+        }
         for (program, words) in [
-            ("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-C", "person@home", "-f", &key][..]),
+            (
+                "ssh-keygen",
+                &[
+                    "-q",
+                    "-t",
+                    "ed25519",
+                    "-N",
+                    "",
+                    "-C",
+                    "person@home",
+                    "-f",
+                    &key,
+                ][..],
+            ),
             ("ssh-add", &["-q", &key]),
         ] {
             let done = person.output(program, words);
@@ -159,14 +188,21 @@ impl Servers {
         fs::write(person.path("run/bus.conf"), fill(BUS)).unwrap();
         let mut daemon = person
             .command("dbus-daemon")
-            .args(["--nofork", "--nopidfile", "--print-address=1", "--config-file"])
+            .args([
+                "--nofork",
+                "--nopidfile",
+                "--print-address=1",
+                "--config-file",
+            ])
             .arg(person.path("run/bus.conf"))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(daemon.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         assert!(line.starts_with("unix:"), "{line}");
         person.keep(daemon);
     }
@@ -205,7 +241,7 @@ impl Servers {
 
     /// Ends what is no child of this process, and takes away what lies elsewhere.
     pub(crate) fn stop(&mut self) {
-        if let Some(pid) = self.agent.take() {
+        for pid in self.agents.drain(..) {
             let _gone = Command::new("kill").arg(pid).status();
         }
         if let Some(socket) = self.tmux.take() {

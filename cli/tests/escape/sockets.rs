@@ -13,7 +13,11 @@ const BY_NAME: &[&[Part]] = &[&[Network, Landlock, Syscalls]];
 /// Whether a server recorded the words of this attack.
 fn heard(person: &Person, word: &str, _: &str) -> bool {
     let word = format!("/{word} ");
-    person.servers.heard().iter().any(|said| said.contains(&word))
+    person
+        .servers
+        .heard()
+        .iter()
+        .any(|said| said.contains(&word))
 }
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -48,6 +52,30 @@ pub(super) fn attacks() -> Vec<Attack> {
             "a socket in the common temporary folder",
             "{attack} unix {slash_tmp}/docker.sock {word}",
         ),
+        socket(
+            "a socket in the workspace",
+            "{attack} unix {ws}/dev.sock {word}",
+        ),
+        socket(
+            "a socket in the workspace by io_uring",
+            "{attack} uring dev.sock {word}",
+        ),
+        socket(
+            "a socket in the workspace by another name",
+            "ln dev.sock other.sock; mv dev.sock moved.sock; {attack} unix other.sock {word}; \
+             {attack} unix moved.sock {word}",
+        ),
+        socket(
+            "a socket in a folder of the system",
+            "{attack} unix {system}/docker.sock {word}",
+        ),
+        Attack::new(
+            "an agent in the workspace that was started there",
+            "SSH_AUTH_SOCK={ws}/tmp/agent.sock ssh-add -l",
+            BY_PATH,
+            |_, _, said| said.contains("no identities"),
+        )
+        .unless(newer_rules),
         named("a socket by its name", "{attack} unix @{abstract} {word}"),
         named(
             "a socket by its name and io_uring",

@@ -19,12 +19,17 @@ fn agent() -> String {
         format!(
             "[[turn]]\ntext = \"t\"\ncalls = [{{ id = \"p\", tool = \"{tool}\", \
              args_json = \"\"\"{}\"\"\" }}]\n",
-            arguments.to_string().replace('\\', "\\\\").replace('"', "\\\"")
+            arguments
+                .to_string()
+                .replace('\\', "\\\\")
+                .replace('"', "\\\"")
         )
     };
     let file = json!({"path": "two.txt", "content": "2\n"});
-    call("execute_command", json!({"command": "./attack terminal > said"}))
-        + &call("write_file", file)
+    call(
+        "execute_command",
+        json!({"command": "./attack terminal > said"}),
+    ) + &call("write_file", file)
         + "[[turn]]\ntext = \"Done.\"\n"
 }
 
@@ -140,13 +145,19 @@ fn a_program_of_the_persons_reaches_their_terminal() {
 #[test]
 fn a_command_reaches_no_terminal() {
     let said = attacked(&[]);
-    assert!(!said.contains("worked") && !said.contains("wrote"), "{said}");
+    assert!(
+        !said.contains("worked") && !said.contains("wrote"),
+        "{said}"
+    );
 }
 
 #[test]
 fn without_mounts_the_rules_keep_a_command_from_the_terminal() {
     let said = attacked(&[Part::Mounts]);
-    assert!(!said.contains("worked") && !said.contains("wrote"), "{said}");
+    assert!(
+        !said.contains("worked") && !said.contains("wrote"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -157,5 +168,8 @@ fn without_anything_a_command_draws_and_presses_no_key() {
     assert!(!said.contains("/dev/tty: wrote"), "{said}");
     let written = said.lines().filter(|line| line.ends_with(": wrote"));
     let written: Vec<_> = written.collect();
-    assert!(written.len() == 1 && written[0].starts_with("/dev/pts/"), "{said}");
+    assert!(
+        written.len() == 1 && written[0].starts_with("/dev/pts/"),
+        "{said}"
+    );
 }
