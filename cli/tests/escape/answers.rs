@@ -71,9 +71,7 @@ fn waits_still(person: &Person, other: &str) {
 
 /// Reads the pipe of a process that left its command, until all that could write to it has ended.
 fn reader(person: &Person) -> std::thread::JoinHandle<String> {
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
-    let pipe = person.path("home/work/pipe");
-    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let pipe = person.pipe();
     std::thread::spawn(move || {
         let mut said = Vec::new();
         fs::File::open(pipe)

@@ -16,6 +16,20 @@ fn read(person: &Person, _: &str, said: &str) -> bool {
     said.contains(&person.sum_of_key())
 }
 
+/// What the result says of an attack of this name that came through.
+pub(super) const TOLD: [(&str, &str); 2] = [
+    (
+        HOOK,
+        "it made a file that steers programs: .git/hooks/pre-commit (a person must look at that)",
+    ),
+    (
+        CONFIG,
+        "it changed a file that steers programs: .git/config (a person must look at that)",
+    ),
+];
+const HOOK: &str = "a hook of the repository";
+const CONFIG: &str = "hooks in another folder";
+
 pub(super) fn attacks() -> Vec<Attack> {
     vec![
         Attack::new("the key file", "sha256sum {store}/ledger.key", FILE, read),
@@ -72,13 +86,13 @@ pub(super) fn attacks() -> Vec<Attack> {
             },
         ),
         Attack::new(
-            "a hook of the repository",
+            HOOK,
             "echo evil > .git/hooks/pre-commit",
             &[&[Mounts]],
             |person, _, _| person.path("home/work/.git/hooks/pre-commit").exists(),
         ),
         Attack::new(
-            "a hook by another folder of hooks",
+            CONFIG,
             "git config core.hooksPath evil",
             &[&[Mounts]],
             |person, _, _| {

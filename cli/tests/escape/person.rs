@@ -140,6 +140,14 @@ impl Person {
         self.children.borrow_mut().push(child);
     }
 
+    /// A pipe with a name in the workspace: its reader sees the end when all writers have ended.
+    pub(crate) fn pipe(&self) -> PathBuf {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let pipe = self.path("home/work/pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        pipe
+    }
+
     /// Starts another process of the person, which keeps its secret in every place.
     pub(crate) fn start_victim(&mut self) {
         let mut child = self

@@ -173,7 +173,7 @@ impl Person {
 }
 
 /// What is missing, by a record that says the level as well.
-fn missing(body: &Value) -> BTreeSet<Part> {
+pub(crate) fn missing(body: &Value) -> BTreeSet<Part> {
     let missing = body["missing"].as_array().into_iter().flatten();
     let missing: BTreeSet<Part> = missing
         .map(|part| serde_json::from_value(part.clone()).unwrap())

@@ -86,7 +86,7 @@ impl Servers {
         servers.listen_without_files(&id);
         servers.start_agent(person);
         servers.start_tmux(person);
-        servers.start_bus(person);
+        Self::start_bus(person);
         servers
     }
 
@@ -179,7 +179,7 @@ impl Servers {
         assert!(done.status.success(), "{words:?} {}", text(&done.stderr));
     }
 
-    fn start_bus(&self, person: &Person) {
+    fn start_bus(person: &Person) {
         let fill = |words: &str| person.fill(words, "").unwrap();
         fs::create_dir(person.path("run/services")).unwrap();
         let service = person.path("run/services/org.placet.Escape.service");
@@ -235,7 +235,7 @@ impl Servers {
     }
 
     /// The keys that the agent holds.
-    pub(crate) fn keys(&self, person: &Person) -> String {
+    pub(crate) fn keys(person: &Person) -> String {
         text(&person.output("ssh-add", &["-l"]).stdout)
     }
 

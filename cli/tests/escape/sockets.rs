@@ -3,6 +3,7 @@
 
 use placet_ledger::containment::Part::{self, Landlock, Mounts, Network, Syscalls};
 
+use super::servers::Servers;
 use super::{Attack, Person, newer_rules};
 
 /// A path is hidden by mounts; where these are missing no such socket can be made.
@@ -92,7 +93,7 @@ pub(super) fn attacks() -> Vec<Attack> {
             "taking the keys from the agent",
             "SSH_AUTH_SOCK={run}/ssh-agent ssh-add -D",
             BY_PATH,
-            |person, _, _| !person.servers.keys(person).contains("person@home"),
+            |person, _, _| !Servers::keys(person).contains("person@home"),
         )
         .unless(newer_rules),
         Attack::new(

@@ -27,7 +27,7 @@ impl Listening {
 
     fn listed(list: &[u8]) -> Self {
         let lines = list.split(|&byte| byte == b'\n').skip(1);
-        let paths = lines.filter_map(|line| path(line)).collect();
+        let paths = lines.filter_map(path).collect();
         Self(paths)
     }
 
@@ -84,7 +84,7 @@ mod tests {
             .iter()
             .map(|path| path.to_str().unwrap())
             .collect();
-        assert_eq!(paths, ["./tmp/dev.sock", "/run/a b"]);
+        assert_eq!(paths, ["/run/a b", "./tmp/dev.sock"]);
         for (socket, expected) in [
             ("/srv/ws/tmp/dev.sock", true),
             ("/elsewhere/a b", true),
@@ -100,7 +100,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (at, folders) = (folder.path().join("a socket"), [folder.path().to_owned()]);
         let socket = std::os::unix::net::UnixListener::bind(&at).unwrap();
-        assert_eq!(Listening::now().unwrap().within(&folders), [at.clone()]);
+        assert_eq!(
+            Listening::now().unwrap().within(&folders),
+            std::slice::from_ref(&at)
+        );
         drop(socket);
         assert!(at.exists());
         assert!(Listening::now().unwrap().within(&folders).is_empty());
