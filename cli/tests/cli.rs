@@ -24,6 +24,8 @@ mod docs;
 mod doctor;
 mod doubts;
 mod errors;
+#[cfg(feature = "system-tests")]
+mod escape;
 mod grants;
 mod live_policy;
 mod near;

@@ -13,7 +13,7 @@ mod hostile;
 mod keys;
 mod leaving;
 mod people;
-mod tmux;
+pub(crate) mod tmux;
 
 /// A screen is as it was kept, row by row.
 fn golden(name: &str, screen: &str) {

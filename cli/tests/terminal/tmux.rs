@@ -29,7 +29,7 @@ exec cat > /dev/null
 "#;
 
 /// A window of a terminal, and the folder in which the program runs.
-pub(super) struct Window {
+pub(crate) struct Window {
     dir: Option<tempfile::TempDir>,
     socket: PathBuf,
     written: Receiver<()>,
@@ -39,12 +39,14 @@ pub(super) struct Window {
 }
 
 /// How a program is started in a window.
-pub(super) struct Start<'a> {
-    pub(super) columns: usize,
-    pub(super) rows: usize,
-    pub(super) script: &'a str,
-    pub(super) env: &'a [(&'a str, &'a str)],
-    pub(super) args: &'a [&'a str],
+pub(crate) struct Start<'a> {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+    pub(crate) script: &'a str,
+    pub(crate) env: &'a [(&'a str, &'a str)],
+    pub(crate) args: &'a [&'a str],
+    /// What is started, which is placet or becomes it.
+    pub(crate) program: &'a [&'a str],
 }
 
 impl Default for Start<'_> {
@@ -55,12 +57,13 @@ impl Default for Start<'_> {
             script: crate::support::SCRIPT,
             env: &[("NO_COLOR", "1")],
             args: &RUN,
+            program: &[env!("CARGO_BIN_EXE_placet")],
         }
     }
 }
 
 /// The arguments that start a run with the script.
-pub(super) const RUN: [&str; 6] = [
+pub(crate) const RUN: [&str; 6] = [
     "run",
     "--model",
     "script:tidy.toml",
@@ -71,7 +74,12 @@ pub(super) const RUN: [&str; 6] = [
 
 impl Start<'_> {
     /// Starts the program in a window of its own.
-    pub(super) fn window(&self) -> Window {
+    pub(crate) fn window(&self) -> Window {
+        self.window_in(self.folder())
+    }
+
+    /// A folder for a window.
+    pub(crate) fn folder(&self) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::create_dir(at("ws")).unwrap();
@@ -80,11 +88,11 @@ impl Start<'_> {
         fs::write(at("tidy.toml"), self.script).unwrap();
         fs::write(at("window.sh"), SCRIPT).unwrap();
         fs::write(at("tmux.conf"), "set -g status off\n").unwrap();
-        self.window_in(dir)
+        dir
     }
 
     /// The same in a folder that is there.
-    fn window_in(&self, dir: tempfile::TempDir) -> Window {
+    pub(crate) fn window_in(&self, dir: tempfile::TempDir) -> Window {
         // An earlier window in this folder has its own; its server may take a while to end.
         let id = uuid::Uuid::new_v4().to_string();
         let id = &id[..8];
@@ -120,7 +128,7 @@ impl Start<'_> {
                 .map(|(name, value)| format!("{name}={value}")),
         );
         words.extend(["sh".to_owned(), format!("{place}/window.sh")]);
-        words.push(env!("CARGO_BIN_EXE_placet").to_owned());
+        words.extend(self.program.iter().map(|word| (*word).to_owned()));
         words.extend(self.args.iter().map(|word| (*word).to_owned()));
         let (columns, rows) = (self.columns.to_string(), self.rows.to_string());
         let mut args = vec!["new-session", "-d", "-x", &columns, "-y", &rows, "--"];
@@ -165,17 +173,17 @@ impl Window {
     }
 
     /// A file of the folder in which the program runs.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.as_ref().unwrap().path().join(name)
     }
 
     /// What stands in such a file.
-    pub(super) fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
     /// The program once more in the same folder, in a new window that looks the same.
-    pub(super) fn again(mut self, args: &[&str]) -> Self {
+    pub(crate) fn again(mut self, args: &[&str]) -> Self {
         drop(self.call(&["kill-server"]));
         let dir = self.dir.take().unwrap();
         let env = self.env.iter();
@@ -192,7 +200,7 @@ impl Window {
     }
 
     /// The program called directly, in the same folder, with the same home.
-    pub(super) fn command(&self, program: &str, args: &[&str]) -> Output {
+    pub(crate) fn command(&self, program: &str, args: &[&str]) -> Output {
         Command::new(program)
             .args(args)
             .env_clear()
@@ -204,41 +212,47 @@ impl Window {
     }
 
     /// How the run is named, once a card of it was on the screen.
-    pub(super) fn run(&self) -> String {
+    pub(crate) fn run(&self) -> String {
         self.run.borrow().clone().unwrap()
     }
 
     /// Presses keys, by the names that tmux has for them.
-    pub(super) fn press(&self, keys: &[&str]) {
+    pub(crate) fn press(&self, keys: &[&str]) {
         if !keys.is_empty() {
             self.tmux(&[&["send-keys", "--"], keys].concat());
         }
     }
 
     /// Types a text, character by character.
-    pub(super) fn write(&self, text: &str) {
+    pub(crate) fn write(&self, text: &str) {
         self.tmux(&["send-keys", "-l", "--", text]);
     }
 
     /// Pastes a text, as a terminal does that tells pasting from typing.
-    pub(super) fn paste(&self, text: &str) {
+    pub(crate) fn paste(&self, text: &str) {
         self.tmux(&["set-buffer", "--", text]);
         self.tmux(&["paste-buffer", "-p"]);
     }
 
     /// Gives the window another size.
-    pub(super) fn resize(&self, columns: usize, rows: usize) {
+    pub(crate) fn resize(&self, columns: usize, rows: usize) {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         self.tmux(&["resize-window", "-x", &columns, "-y", &rows]);
     }
 
+    /// The person's terminal, by its path.
+    pub(crate) fn terminal(&self) -> String {
+        let told = self.tmux(&["display-message", "-p", "#{pane_tty}"]);
+        told.trim().to_owned()
+    }
+
     /// What stands on the screen now.
-    pub(super) fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         self.redacted(&self.tmux(&["capture-pane", "-p"]))
     }
 
     /// The same with its colours.
-    pub(super) fn colors(&self) -> String {
+    pub(crate) fn colors(&self) -> String {
         let screen = self.tmux(&["capture-pane", "-p", "-e"]);
         let screen = self.redacted(&screen).replace('\u{1b}', "^[");
         // Where a colour ends tmux says in one of several ways, at the end of its row or at the
@@ -249,7 +263,7 @@ impl Window {
     }
 
     /// Everything that was written to the first screen, also what has scrolled out of it.
-    pub(super) fn history(&self) -> String {
+    pub(crate) fn history(&self) -> String {
         self.redacted(&self.tmux(&["capture-pane", "-p", "-J", "-S", "-"]))
     }
 
@@ -269,7 +283,7 @@ impl Window {
     }
 
     /// Waits until the screen is as it should be, and shows it.
-    pub(super) fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
         loop {
             if let Some(screen) = self.settled().filter(|screen| is(screen)) {
                 return screen;
@@ -284,18 +298,18 @@ impl Window {
     }
 
     /// Waits until this stands on the screen.
-    pub(super) fn shows(&self, text: &str) -> String {
+    pub(crate) fn shows(&self, text: &str) -> String {
         self.until(&format!("{text:?}"), |screen| screen.contains(text))
     }
 
     /// Presses keys, then waits until this stands on the screen.
-    pub(super) fn after(&self, keys: &[&str], text: &str) -> String {
+    pub(crate) fn after(&self, keys: &[&str], text: &str) -> String {
         self.press(keys);
         self.shows(text)
     }
 
     /// Waits for the end of the program, and tells its exit code.
-    pub(super) fn ended(&self) -> i32 {
+    pub(crate) fn ended(&self) -> i32 {
         self.until("the end", |screen| screen.contains("the end"));
         let history = self.history();
         let code = history.rsplit_once("ended with ").unwrap().1;
@@ -303,7 +317,7 @@ impl Window {
     }
 
     /// Whether the terminal is as it was before the program began.
-    pub(super) fn is_restored(&self) -> bool {
+    pub(crate) fn is_restored(&self) -> bool {
         self.read("before") == self.read("after")
     }
 

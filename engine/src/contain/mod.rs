@@ -3,6 +3,7 @@
 
 mod drive;
 pub mod helper;
+mod listening;
 mod marks;
 mod output;
 mod probe;
@@ -17,6 +18,7 @@ use placet_ledger::digest::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::stop::Halt;
+pub(crate) use listening::Listening;
 pub use marks::end_leftovers;
 
 /// The program that becomes the helper, and the arguments by which it knows.

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use placet_ledger::containment::Part;
+
 use super::step;
-use crate::contain::spec::{Lack, Spec};
+use crate::contain::Listening;
+use crate::contain::spec::{Lack, Lacking, Spec};
 
 /// Programs and libraries of the system, and its settings.
 pub(crate) const SYSTEM: [&str; 12] = [
@@ -121,6 +124,7 @@ impl Places {
     pub(super) fn of(spec: &Spec) -> Result<Self, Lack> {
         let toolchains = toolchains(spec.home.as_deref());
         let mut hidden: Vec<_> = SECRETS.iter().map(PathBuf::from).collect();
+        hidden.extend(listening(spec, &toolchains)?);
         let mut places = Self {
             home: spec.home.clone(),
             toolchains,
@@ -178,6 +182,18 @@ impl Places {
         }
         writable
     }
+}
+
+/// Sockets of processes outside that could be reached by their paths, since these can be seen.
+fn listening(spec: &Spec, toolchains: &[PathBuf]) -> Result<Vec<PathBuf>, Lack> {
+    if !spec.has(Part::Mounts) {
+        return Ok(Vec::new());
+    }
+    let listening = Listening::now().lacks(Part::Mounts, "sockets of others")?;
+    let workspace = spec.job.as_ref().map(|job| job.workspace.clone());
+    let seen = SYSTEM.iter().map(PathBuf::from).chain(workspace);
+    let seen: Vec<_> = seen.chain(toolchains.iter().cloned()).collect();
+    Ok(listening.within(&seen))
 }
 
 /// Real paths of what is there.

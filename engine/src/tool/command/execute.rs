@@ -136,6 +136,7 @@ impl Prepared {
         let hidden = commands.workspace.closed_places();
         let mut guard = Guard::of(root, &hidden);
         let stamps = guard.stamps(None, &hidden, root);
+        let covered = hidden.into_iter().chain(guard.listening()).collect();
         make_folder(commands.machine.marks())?;
         let timeout_s = timeout_s(&granted.arguments);
         let folders = commands.machine.path_beside(root);
@@ -153,7 +154,7 @@ impl Prepared {
                 argv: program.argv,
                 workspace: root.to_owned(),
                 read_only: guard.places(),
-                hidden,
+                hidden: covered,
                 network: granted.network,
                 stdin: String::new(),
                 env: BTreeMap::from([(String::from("PATH"), folders.join(":"))]),

@@ -10,11 +10,13 @@ mod tests;
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use self::reach::Reached;
 pub(super) use self::stamps::Stamps;
 use self::stores::{GIT, INNER, PLAIN, STORES, is_store};
+use crate::contain::Listening;
 use crate::steering::steers;
 use crate::workspace::visible;
 
@@ -25,6 +27,8 @@ const ENTRIES_MAX: usize = 50_000;
 #[derive(Debug, Default)]
 pub(super) struct Guard {
     places: BTreeSet<PathBuf>,
+    /// Sockets that lie in it.
+    sockets: BTreeSet<PathBuf>,
     /// Folders of which not all could be looked at.
     unseen: BTreeSet<PathBuf>,
 }
@@ -57,6 +61,19 @@ impl Guard {
     /// The places, for whoever holds a process to reading them.
     pub(super) fn places(&self) -> Vec<PathBuf> {
         self.places.iter().cloned().collect()
+    }
+
+    /// The sockets on which somebody outside may listen.
+    pub(super) fn listening(&self) -> Vec<PathBuf> {
+        let sockets = self.sockets.iter();
+        match Listening::now() {
+            Ok(listening) => {
+                let listened = sockets.filter(|socket| listening.may_have(socket));
+                listened.cloned().collect()
+            }
+            // Who cannot know takes them all for such.
+            Err(_) => sockets.cloned().collect(),
+        }
     }
 
     /// What of the workspace could not be looked at, as paths beneath it.
@@ -137,6 +154,8 @@ impl Walk<'_> {
     /// A store of versions, and the stores of its parts.
     fn store(&mut self, store: &Path, parts: &[&str]) {
         self.parts(store, parts);
+        // Git itself listens there where it watches a workspace.
+        self.entries(store);
         for part in INNER {
             let path = store.join(part);
             if self.there(&path) && path.is_dir() {
@@ -192,7 +211,12 @@ impl Walk<'_> {
         self.left = self.left.saturating_sub(entries.len());
         for entry in entries {
             match entry.file_type() {
-                Ok(kind) => found.push((entry.file_name(), kind.is_dir())),
+                Ok(kind) => {
+                    if kind.is_socket() {
+                        self.guard.sockets.insert(entry.path());
+                    }
+                    found.push((entry.file_name(), kind.is_dir()));
+                }
                 Err(_) => drop(self.guard.unseen.insert(folder.to_owned())),
             }
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use placet_ledger::steered::Steered;
@@ -173,6 +174,27 @@ fn what_is_closed_is_not_compared() {
     write(&root, ".placet/home/log", "more\n");
     let now = Guard::of(&root, &closed).stamps(Some(&guard), &closed, &root);
     assert_eq!(now.changes_since(&before, &root), Steered::default());
+}
+
+#[test]
+fn sockets_are_covered_while_somebody_listens() {
+    let (_folder, root) = workspace(&["a/b/x", ".git/HEAD"]);
+    let beneath = |name: &str| {
+        let own = root.file_name().unwrap().to_str().unwrap();
+        root.join(format!("{name}-{own}.sock"))
+    };
+    let paths = [beneath("a/b/one"), beneath(".git/two"), beneath("three")];
+    let bind = |path| UnixListener::bind(path).unwrap();
+    let [first, second, third] = paths.each_ref().map(bind);
+    let listening = || Guard::of(&root, &[]).listening();
+    let mut expected = paths.to_vec();
+    expected.sort();
+    assert_eq!(listening(), expected);
+    drop(second);
+    drop(third);
+    assert_eq!(listening(), paths[..1]);
+    drop(first);
+    assert!(listening().is_empty());
 }
 
 #[test]
