@@ -418,7 +418,7 @@ fn ask(case: &Case<'_>, rule: &str) -> Verdict {
             expires_ms,
             ..
         } => (demands.clone(), *expires_ms),
-        Ruled::Deny(_) | Ruled::Unknown | Ruled::Allow(..) | Ruled::Silent => {
+        Ruled::Deny(..) | Ruled::Unknown | Ruled::Allow(..) | Ruled::Silent => {
             (Demands::default(), None)
         }
     };
