@@ -502,3 +502,46 @@ fn three_denials_of_one_target_speak_for_a_fourth() {
         "person"
     );
 }
+
+#[test]
+fn a_command_is_judged_as_a_run_would_have_it_judged() {
+    let judges = [
+        "",
+        "[classifier]\nmodel = \"script:judge.toml\"\n",
+        "[plugin]\n",
+    ];
+    for (command, says) in [
+        // With nobody, with a model, with a plugin.
+        ("ls", ["approve", "approve", "unjudged"]),
+        ("awk 1 a", ["ask", "unjudged", "unjudged"]),
+        ("rm a", ["ask", "ask", "unjudged"]),
+        ("ls > a", ["ask", "ask", "unjudged"]),
+        ("{ ls; }", ["ask", "unjudged", "unjudged"]),
+        ("{ls,a}", ["ask", "ask", "unjudged"]),
+    ] {
+        for (config, says) in judges.iter().zip(says) {
+            let world = in_workspace();
+            let plugin = world.path("judge");
+            std::fs::write(&plugin, "#!/bin/sh\necho pass\n").unwrap();
+            let config = match *config {
+                "[plugin]\n" => format!("[plugin]\ncommand = {plugin:?}\n"),
+                config => config.to_owned(),
+            };
+            std::fs::write(world.path("config.toml"), config).unwrap();
+            let at = world.path("config.toml").display().to_string();
+            let run = ["--config", &at, "--json", "policy", "explain"];
+            let call = [
+                "execute_command",
+                "--park",
+                "--approval-policy",
+                "low-risk",
+                "--",
+                command,
+            ];
+            let output = world.call(&[&run[..], &call].concat());
+            let shown: serde_json::Value = serde_json::from_str(&output.stdout)
+                .unwrap_or_else(|_| panic!("{command}: {}", output.stderr));
+            assert_eq!(shown["verdict"]["kind"], says, "{command}: {shown}");
+        }
+    }
+}

@@ -18,7 +18,7 @@ use super::{Engine, EngineError};
 use crate::effects::{Act, propose, tools};
 use crate::nearest::nearest;
 use crate::policy::{
-    Case, Certain, CommandEntry, LAYERS, Layer, OverEntry, Stands, certain, nearest_entry,
+    Case, Certain, CommandEntry, LAYERS, Layer, OverEntry, Stands, certain, mutating, nearest_entry,
 };
 use crate::runner::RunnerError;
 use crate::tool::registry::{Lookup, Registry, Scope};
@@ -101,6 +101,8 @@ pub struct Setup {
     pub containment: ContainmentRule,
     /// Whether a plugin would judge every gated call.
     pub plugin: bool,
+    /// Whether a model would judge commands that no rule knows.
+    pub classifier: bool,
     /// The rules that would be in force, as JSON.
     pub rules: Vec<u8>,
     /// What the workspace's own rules would take away, as JSON.
@@ -142,7 +144,7 @@ pub async fn explain(
         },
         grants: &grants,
     };
-    let explained = Explained::of(&known(call.input(terms, None)));
+    let explained = Explained::of(&known(call.input(terms, None), setup.classifier));
     let over = setup.over.clone();
     Ok(Explained { over, ..explained })
 }
@@ -155,7 +157,8 @@ impl Engine {
         tool: &str,
         arguments: &[u8],
     ) -> Result<Explained, EngineError> {
-        let (registry, _, _) = self.equip(run).await?;
+        let (registry, _, config) = self.equip(run).await?;
+        let classifier = config.classifier.is_some();
         let act = drafted(&registry, tool, arguments).await?;
         let call = hypothetical(&act)?;
         let explained = self.ledger.look_with(run, |state, contents, bench| {
@@ -164,7 +167,7 @@ impl Engine {
             let grants = bench.grants();
             let terms = Terms::of(state, contents, bench, &grants, offered);
             let repeats = call.repeats(state, contents);
-            let explained = Explained::of(&known(call.input(terms, repeats)));
+            let explained = Explained::of(&known(call.input(terms, repeats), classifier));
             let over = over(bench);
             Ok(Explained { over, ..explained })
         });
@@ -173,8 +176,12 @@ impl Engine {
     }
 }
 
-/// The same, with what is certain of a command: that needs nobody to be asked.
-fn known(mut input: GateInput<'_>) -> GateInput<'_> {
+/// The same, with what comes of a command where nobody is asked: what a rule knows, and high-risk
+/// where no model would be. What a plugin would say nobody can tell.
+fn known(mut input: GateInput<'_>, classifier: bool) -> GateInput<'_> {
+    if input.plugin {
+        return input;
+    }
     let judged = |source, tier| Judged {
         source,
         tier,
@@ -183,9 +190,19 @@ fn known(mut input: GateInput<'_>) -> GateInput<'_> {
     input.assessed = match input.command.as_ref().map(certain) {
         Some(Certain::ReadOnly) => Some(judged(RiskSource::Rule, RiskTier::ReadOnly)),
         Some(Certain::HighRisk(_)) => Some(judged(RiskSource::Floor, RiskTier::HighRisk)),
+        Some(Certain::Nothing(_)) if !classifier || changes(&input) => {
+            Some(judged(RiskSource::Floor, RiskTier::HighRisk))
+        }
         Some(Certain::Nothing(_)) | None => None,
     };
     input
+}
+
+/// Whether a command clearly changes something, so that no model is asked about it.
+fn changes(input: &GateInput<'_>) -> bool {
+    let command = input.command.as_ref();
+    let text = command.and_then(|command| command.text.as_deref());
+    text.is_some_and(|text| mutating(text).is_some())
 }
 
 /// The proposal of a call that nobody made.

@@ -102,6 +102,7 @@ fn of_new_run(
         attendance: attendance(args.park, args.attend, wiring.attended()),
         containment: gated.containment,
         plugin: wiring.config()?.plugin.is_some(),
+        classifier: wiring.config()?.classifier.is_some(),
         rules: in_force::text(&in_force::rules(wiring.config()?)?)?,
         narrowing: gated.narrowing,
         grants,
@@ -146,7 +147,7 @@ fn arguments(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<String, Comm
 /// The arguments as they were given, and their JSON where the words of a command stand for them.
 fn given(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<String, CommandError> {
     match (&args.arguments[..], args.tool == EXECUTE_COMMAND) {
-        ([one], _) if one == "-" || one.trim_start().starts_with('{') => {
+        ([one], _) if one == "-" || is_json(one) => {
             words::text(one.clone(), "the text of the arguments", wiring)
         }
         ([], true) | (_, false) if args.arguments.len() != 1 => Err(CommandError::usage(
@@ -158,6 +159,12 @@ fn given(args: &ExplainArgs, wiring: &mut Wiring<'_>) -> Result<String, CommandE
             Ok(serde_json::json!({ "command": command }).to_string())
         }
     }
+}
+
+/// Whether a word is an object rather than a group of commands, after whose brace no quote stands.
+fn is_json(word: &str) -> bool {
+    let within = word.trim_start().strip_prefix('{').map(str::trim_start);
+    within.is_some_and(|within| within.is_empty() || within.starts_with(['"', '}']))
 }
 
 /// Arguments that the tool does not take are a wrong input; others it may still turn down. No layer
