@@ -141,9 +141,8 @@ static void by_uring(const char *name, const char *word) {
     printf("answered\n");
 }
 
-/* The end of the tracer is then the end of the traced one. */
 static void trace(pid_t who) {
-    if (ptrace(PTRACE_SEIZE, who, 0, PTRACE_O_EXITKILL) != 0)
+    if (ptrace(PTRACE_SEIZE, who, 0, 0) != 0)
         fail("ptrace");
     printf("traced\n");
 }

@@ -92,7 +92,7 @@ pub(super) fn control() {
         .spawn();
     person.keep(driver.unwrap());
     for (attack, _) in commands(&person) {
-        if attack.command.contains("{victim}") && !person.victim_lives() {
+        if attack.command.contains("{victim}") {
             person.start_victim();
         }
         let command = person.fill(attack.command, &attack.word()).unwrap();

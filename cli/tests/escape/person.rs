@@ -7,6 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
 use super::run::Wish;
 use super::servers::Servers;
 
@@ -171,10 +174,16 @@ impl Person {
         self.keep(child);
     }
 
-    /// Whether the other process of the person is still alive.
-    pub(crate) fn victim_lives(&self) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.victim.pid));
-        stat.is_ok_and(|stat| !stat.rsplit_once(") ").unwrap().1.starts_with(['Z', 'X']))
+    /// Waits until the other process of the person has ended; whether it did.
+    pub(crate) fn victim_ends(&self) -> bool {
+        let pid = i32::try_from(self.victim.pid).ok().and_then(Pid::from_raw);
+        let handle = pidfd_open(pid.unwrap(), PidfdFlags::empty()).unwrap();
+        let patience = Timespec {
+            tv_sec: 10,
+            tv_nsec: 0,
+        };
+        let mut ended = [PollFd::new(&handle, PollFlags::IN)];
+        poll(&mut ended, Some(&patience)).unwrap() == 1
     }
 
     /// The version of Landlock that this kernel has.

@@ -80,7 +80,6 @@ pub(super) fn attacks() -> Vec<Attack> {
             "the root of the driver",
             "{attack} owner root{store}/ledger",
         ),
-        // The last two may end the other process.
         Attack::new(
             "tracing another process",
             "{attack} trace {victim}",
@@ -90,9 +89,9 @@ pub(super) fn attacks() -> Vec<Attack> {
         .unless(traces_nobody),
         Attack::new(
             "a signal to another process",
-            "kill -9 {victim}",
+            "kill -9 {victim} && echo sent",
             &[&[Processes, Landlock]],
-            |person, _, _| !person.victim_lives(),
+            |person, _, said| said.contains("sent") && person.victim_ends(),
         ),
     ]
 }
