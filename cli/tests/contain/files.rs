@@ -175,3 +175,23 @@ fn no_file_lends_its_owners_rights() {
     }
     assert_eq!(place.says("chmod 1755 tool && echo fine"), "fine");
 }
+
+#[test]
+fn modes_and_times_of_the_machines_nodes_stay() {
+    let place = Place::new();
+    if !place.has(Part::Mounts) {
+        return;
+    }
+    let said = place.attempt(&["nodes"]);
+    let (mut refused, read_only) = (0, "30");
+    for line in said.lines() {
+        let (name, errno) = line.split_once(' ').unwrap();
+        if name == "written" {
+            assert_eq!(errno, "1", "devices are written to all the same");
+        } else {
+            assert_eq!(errno, read_only, "{name}");
+            refused += 1;
+        }
+    }
+    assert!(refused >= 30, "{said}");
+}

@@ -71,7 +71,9 @@ fn shut_in(spec: &Spec, program: Option<&mut Program>) -> Result<Places, Refused
     let places = Places::of(spec)?;
     namespaces(spec)?;
     let bounded = limits::bound_pids(spec);
+    // Later `/proc` cannot be written.
     let mut nothing = Program::nothing();
+    limits::first_to_end(spec);
     let program = program.unwrap_or(&mut nothing);
     if spec.has(Part::Mounts) {
         mounts::enter(spec, &places, program)?;

@@ -33,17 +33,6 @@ const PROGRAM: &str = "/.program";
 /// Folders that exist everywhere, one of which becomes the new root.
 const STAGES: [&str; 5] = ["/tmp", "/mnt", "/var", "/opt", "/usr"];
 
-/// Parts of `/proc` by which root could change the machine.
-const MACHINE: [&str; 7] = [
-    "/proc/sys",
-    "/proc/sysrq-trigger",
-    "/proc/irq",
-    "/proc/bus",
-    "/proc/fs",
-    "/proc/acpi",
-    "/proc/scsi",
-];
-
 /// How a mount can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
@@ -185,17 +174,11 @@ impl Root {
             // A machine that hides a part of its own does not let a new one be seen.
             mount("proc", path, "proc", flags, None::<&std::ffi::CStr>)
                 .lacks(Part::Processes, "processes")?;
-            self.uses.insert(path.to_path_buf(), Use::Write);
+            // By what of it tells of the whole machine root could change that, and its modes.
+            self.uses.insert(path.to_path_buf(), Use::Read);
         } else {
-            self.bind(path, Use::Write)
+            self.bind(path, Use::Read)
                 .lacks(Part::Mounts, "processes")?;
-        }
-        for path in MACHINE
-            .map(Path::new)
-            .into_iter()
-            .filter(|path| path.exists())
-        {
-            self.pin(path, Use::Read).lacks(Part::Mounts, "processes")?;
         }
         Ok(())
     }
@@ -288,7 +271,8 @@ impl Root {
         let usage = path.ancestors().find_map(|above| self.uses.get(above));
         let mut flags = flags | MountFlags::BIND | MountFlags::NOSUID;
         match usage {
-            Some(Use::Device) => {}
+            // It is written to all the same; only its mode and times stay.
+            Some(Use::Device) => flags |= MountFlags::RDONLY,
             Some(Use::Write) => flags |= MountFlags::NODEV,
             Some(Use::Read) | None => flags |= MountFlags::NODEV | MountFlags::RDONLY,
         }
