@@ -89,6 +89,14 @@ static void connect_tcp(int port) {
 static void sockets(void) {
     tell("stream", socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     tell("stream6", socket(AF_INET6, SOCK_STREAM, IPPROTO_TCP));
+/* A port of whoever the network belongs to, of the kernel's choice. */
+static void bind_tcp(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    int made = socket(AF_INET, SOCK_STREAM, 0);
+    tell("bind", bind(made, (struct sockaddr *)&address, sizeof address));
+    tell("listen", listen(made, 1));
+}
+
     tell("mptcp", socket(AF_INET, SOCK_STREAM, 262));
     tell("mptcp6", socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 262));
     tell("sctp", socket(AF_INET, SOCK_STREAM, 132));
@@ -109,6 +117,15 @@ static void sockets(void) {
 
 /* Every way to leave a file that lends its owner's rights. */
 static void modes(void) {
+    tell("route", socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0));
+    tell("users", socket(AF_NETLINK, SOCK_RAW, 2));
+    tell("diagnoses", socket(AF_NETLINK, SOCK_DGRAM, 4));
+    tell("audit", socket(AF_NETLINK, SOCK_RAW, 9));
+    tell("events", socket(AF_NETLINK, SOCK_RAW, 15));
+    tell("generic", socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, 16));
+    /* Without an address: the kernel chooses a port, on all of the machine's. */
+    tell("listen", listen(socket(AF_INET, SOCK_STREAM, 0), 1));
+    tell("listen6", listen(socket(AF_INET6, SOCK_STREAM, 0), 1));
     umask(0);
     tell("plain", open("plain", O_CREAT | O_WRONLY, 0755));
     int file = open("plain", O_WRONLY, 06755);
@@ -239,3 +256,5 @@ int main(int argc, char **argv) {
 }
     else if (strcmp(what, "nodes") == 0)
         nodes();
+    else if (strcmp(what, "bind") == 0)
+        bind_tcp();
