@@ -117,8 +117,9 @@ fn namespaces(spec: &Spec) -> Result<(), Lack> {
 fn open(spec: &Spec, places: &Places) -> Open {
     let granted = spec.job.as_ref().map(|job| job.network.clone());
     Open {
-        read: places.readable(),
-        write: places.writable(spec.has(Part::Mounts)),
+    let mounts = spec.has(Part::Mounts);
+        read: places.readable(mounts),
+        write: places.writable(mounts),
         ports: (!spec.own_network()).then(|| granted.unwrap_or_default()),
     }
 }

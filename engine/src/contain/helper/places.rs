@@ -2,26 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::step;
+use super::{secrets, step};
 use crate::contain::spec::{Lack, Spec};
 
 /// Programs and libraries of the system, and its settings.
 pub(crate) const SYSTEM: [&str; 12] = [
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu",
     "/snap",
-];
-
-/// Secrets among the system's settings, which root could read by being their owner.
-pub(crate) const SECRETS: [&str; 9] = [
-    "/etc/NetworkManager",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/ssl/private",
-    "/etc/ssh",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
 ];
 
 /// The harmless devices, which can be written to as well.
@@ -120,7 +107,7 @@ impl Places {
     /// The places of a job.
     pub(super) fn of(spec: &Spec) -> Result<Self, Lack> {
         let toolchains = toolchains(spec.home.as_deref());
-        let mut hidden: Vec<_> = SECRETS.iter().map(PathBuf::from).collect();
+        let mut hidden = Vec::new();
         let mut places = Self {
             home: spec.home.clone(),
             toolchains,
@@ -134,6 +121,7 @@ impl Places {
                 places.files.push(PathBuf::from("/etc/resolv.conf"));
             }
             hidden.extend(job.hidden.iter().cloned());
+            hidden.extend(secrets::all(spec.home.as_deref(), &workspace));
             places.read_only = real(&job.read_only);
             places.read_only.retain(|path| path.starts_with(&workspace));
             places.workspace = Some(workspace);
@@ -160,10 +148,13 @@ impl Places {
     }
 
     /// What the process can read, for the rules of Landlock.
-    pub(super) fn readable(&self) -> Vec<PathBuf> {
+    pub(super) fn readable(&self, mounts: bool) -> Vec<PathBuf> {
         let system = SYSTEM.iter().chain(&["/proc"]).map(PathBuf::from);
-        let own = self.toolchains.iter().chain(&self.files).cloned();
-        system.chain(own).collect()
+        // Rules open folders as they are; only a mount covers what lies in one.
+        let covered =
+            |folder: &&PathBuf| mounts || !self.hidden.iter().any(|path| path.starts_with(folder));
+        let own = self.toolchains.iter().filter(covered).chain(&self.files);
+        system.chain(own.cloned()).collect()
     }
 
     /// What the process can write, for the rules of Landlock.
