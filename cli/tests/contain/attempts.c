@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +14,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -227,6 +231,42 @@ static void fork_many(int most) {
     printf("forked %d\n", done);
 }
 
+/* Wants cores, or none: with either a limit of nothing would have the machine's program started. */
+static void cores(void) {
+    struct rlimit none = {0, 0}, old = {7, 7};
+    tell("setrlimit", setrlimit(RLIMIT_CORE, &none));
+    tell("prlimit", prlimit(0, RLIMIT_CORE, &none, NULL));
+    tell("prlimit_old", prlimit(0, RLIMIT_CORE, &none, &old));
+    tell("setrlimit_call", syscall(SYS_setrlimit, RLIMIT_CORE, &none));
+    tell("prlimit_read", prlimit(0, RLIMIT_CORE, NULL, &old));
+    printf("limit %lu %lu\n", (unsigned long)old.rlim_cur, (unsigned long)old.rlim_max);
+    tell("files", setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, 64}));
+}
+
+/* Makes more of itself as long as there is room, whatever it is told. */
+static void bomb(void) {
+    for (int number = 1; number < 65; number++)
+        signal(number, SIG_IGN);
+    for (;;)
+        fork();
+}
+
+/* Becomes a program to which the system refuses to give up new privileges. */
+static void refusing(char **argv) {
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_NO_NEW_PRIVS, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof program / sizeof *program, program};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, 2, &filter) == 0)
+        execv(argv[0], argv);
+    exit(1);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     const char *with = argc > 2 ? argv[2] : "";
@@ -252,6 +292,12 @@ int main(int argc, char **argv) {
         printf("%d %d\n", getuid(), geteuid());
     else
         return 64;
+    else if (strcmp(what, "cores") == 0)
+        cores();
+    else if (strcmp(what, "bomb") == 0)
+        bomb();
+    else if (strcmp(what, "refusing") == 0)
+        refusing(argv + 2);
     return 0;
 }
     else if (strcmp(what, "nodes") == 0)

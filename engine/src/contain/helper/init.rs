@@ -45,6 +45,7 @@ fn run(watcher: &mut Channel) -> Result<Report, Refused> {
     let mut program = Program::open(job)?;
     let places = shut_in(&spec, Some(&mut program))?;
     let path = program.settle()?;
+    step(watcher.send(&Report::Begins), "socket")?;
     let child = start(job, &places, &path)?;
     Ok(Report::Ended(ending(child)?, 0))
 }

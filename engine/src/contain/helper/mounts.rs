@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use placet_ledger::containment::Part;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
-    mount_remount, unmount,
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive,
+    mount_change, mount_remount, unmount,
 };
 use rustix::process::{chdir, pivot_root};
 
@@ -126,7 +126,12 @@ impl Root {
 
     /// Makes a mount of what is already there, so that it cannot be renamed or written.
     fn pin(&mut self, path: &Path, usage: Use) -> io::Result<()> {
-        mount_bind_recursive(path, path)?;
+        // Nothing is mounted in a file, and looking for that takes longer with every mount.
+        if path.is_dir() {
+            mount_bind_recursive(path, path)?;
+        } else {
+            mount_bind(path, path)?;
+        }
         self.uses.insert(path.to_path_buf(), usage);
         Ok(())
     }
@@ -223,8 +228,9 @@ impl Root {
             let within = |folder: &&Path| folder.starts_with(workspace) && *folder != workspace;
             above.extend(folders.take_while(within));
         }
+        let closed: BTreeSet<_> = places.read_only.iter().map(PathBuf::as_path).collect();
         for folder in above {
-            if !places.read_only.iter().any(|path| folder.starts_with(path)) {
+            if !folder.ancestors().any(|at| closed.contains(at)) {
                 self.pin(folder, Use::Write)?;
             }
         }
