@@ -89,10 +89,6 @@ static void connect_tcp(int port) {
     tell("connect", connect(made, (struct sockaddr *)&address, sizeof address));
 }
 
-/* Every type and protocol by which something could be sent around a rule for TCP. */
-static void sockets(void) {
-    tell("stream", socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    tell("stream6", socket(AF_INET6, SOCK_STREAM, IPPROTO_TCP));
 /* A port of whoever the network belongs to, of the kernel's choice. */
 static void bind_tcp(void) {
     struct sockaddr_in address = {.sin_family = AF_INET};
@@ -101,6 +97,10 @@ static void bind_tcp(void) {
     tell("listen", listen(made, 1));
 }
 
+/* Every type and protocol by which something could be sent around a rule for TCP. */
+static void sockets(void) {
+    tell("stream", socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    tell("stream6", socket(AF_INET6, SOCK_STREAM, IPPROTO_TCP));
     tell("mptcp", socket(AF_INET, SOCK_STREAM, 262));
     tell("mptcp6", socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 262));
     tell("sctp", socket(AF_INET, SOCK_STREAM, 132));
@@ -117,10 +117,6 @@ static void bind_tcp(void) {
     tell("sendmsg", sendmsg(-1, &message, MSG_FASTOPEN));
     tell("sendmmsg", sendmmsg(-1, &messages, 1, MSG_FASTOPEN));
     tell("send", send(-1, "", 1, MSG_NOSIGNAL));
-}
-
-/* Every way to leave a file that lends its owner's rights. */
-static void modes(void) {
     tell("route", socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0));
     tell("users", socket(AF_NETLINK, SOCK_RAW, 2));
     tell("diagnoses", socket(AF_NETLINK, SOCK_DGRAM, 4));
@@ -130,6 +126,10 @@ static void modes(void) {
     /* Without an address: the kernel chooses a port, on all of the machine's. */
     tell("listen", listen(socket(AF_INET, SOCK_STREAM, 0), 1));
     tell("listen6", listen(socket(AF_INET6, SOCK_STREAM, 0), 1));
+}
+
+/* Every way to leave a file that lends its owner's rights. */
+static void modes(void) {
     umask(0);
     tell("plain", open("plain", O_CREAT | O_WRONLY, 0755));
     int file = open("plain", O_WRONLY, 06755);
@@ -155,27 +155,6 @@ static void modes(void) {
 #endif
 }
 
-static void descriptors(void) {
-    for (int number = 0; number < 1024; number++)
-        if (fcntl(number, F_GETFD) >= 0)
-            printf("%d\n", number);
-}
-
-/* Holds more and more memory, a piece at a time, and stays. */
-static void hog(size_t mebibytes) {
-    for (size_t done = 0; done < mebibytes; done++) {
-        char *piece = malloc(1 << 20);
-        if (piece == NULL)
-            break;
-        memset(piece, 1, 1 << 20);
-    }
-    pause();
-}
-
-/* Holds memory that it could share, without a name or as a file of memory, and stays. */
-static void share(size_t mebibytes, int named) {
-    size_t size = mebibytes << 20;
-    int flags = MAP_SHARED | (named ? 0 : MAP_ANONYMOUS);
 /* Changes of a node that leave it as it is, where nothing refuses them. */
 static void touch(const char *name) {
     struct stat now;
@@ -206,6 +185,27 @@ static void nodes(void) {
     printf("written %zd\n", write(null, "x", 1));
 }
 
+static void descriptors(void) {
+    for (int number = 0; number < 1024; number++)
+        if (fcntl(number, F_GETFD) >= 0)
+            printf("%d\n", number);
+}
+
+/* Holds more and more memory, a piece at a time, and stays. */
+static void hog(size_t mebibytes) {
+    for (size_t done = 0; done < mebibytes; done++) {
+        char *piece = malloc(1 << 20);
+        if (piece == NULL)
+            break;
+        memset(piece, 1, 1 << 20);
+    }
+    pause();
+}
+
+/* Holds memory that it could share, without a name or as a file of memory, and stays. */
+static void share(size_t mebibytes, int named) {
+    size_t size = mebibytes << 20;
+    int flags = MAP_SHARED | (named ? 0 : MAP_ANONYMOUS);
     int file = named ? memfd_create("shared", 0) : -1;
     if (named && ftruncate(file, size) != 0)
         exit(1);
@@ -276,6 +276,8 @@ int main(int argc, char **argv) {
         connect_unix(with);
     else if (strcmp(what, "tcp") == 0)
         connect_tcp(atoi(with));
+    else if (strcmp(what, "bind") == 0)
+        bind_tcp();
     else if (strcmp(what, "descriptors") == 0)
         descriptors();
     else if (strcmp(what, "hog") == 0)
@@ -286,21 +288,19 @@ int main(int argc, char **argv) {
         sockets();
     else if (strcmp(what, "modes") == 0)
         modes();
+    else if (strcmp(what, "nodes") == 0)
+        nodes();
     else if (strcmp(what, "fork") == 0)
         fork_many(atoi(with));
-    else if (strcmp(what, "user") == 0)
-        printf("%d %d\n", getuid(), geteuid());
-    else
-        return 64;
     else if (strcmp(what, "cores") == 0)
         cores();
     else if (strcmp(what, "bomb") == 0)
         bomb();
     else if (strcmp(what, "refusing") == 0)
         refusing(argv + 2);
+    else if (strcmp(what, "user") == 0)
+        printf("%d %d\n", getuid(), geteuid());
+    else
+        return 64;
     return 0;
 }
-    else if (strcmp(what, "nodes") == 0)
-        nodes();
-    else if (strcmp(what, "bind") == 0)
-        bind_tcp();

@@ -71,10 +71,10 @@ fn enter(watcher: &mut Channel) -> Result<Spec, Lack> {
 fn shut_in(spec: &Spec, program: Option<&mut Program>) -> Result<Places, Refused> {
     let places = Places::of(spec)?;
     namespaces(spec)?;
-    let bounded = limits::bound_pids(spec);
     // Later `/proc` cannot be written.
-    let mut nothing = Program::nothing();
+    let bounded = limits::bound_pids(spec);
     limits::first_to_end(spec);
+    let mut nothing = Program::nothing();
     let program = program.unwrap_or(&mut nothing);
     if spec.has(Part::Mounts) {
         mounts::enter(spec, &places, program)?;
@@ -117,8 +117,8 @@ fn namespaces(spec: &Spec) -> Result<(), Lack> {
 
 fn open(spec: &Spec, places: &Places) -> Open {
     let granted = spec.job.as_ref().map(|job| job.network.clone());
-    Open {
     let mounts = spec.has(Part::Mounts);
+    Open {
         read: places.readable(mounts),
         write: places.writable(mounts),
         ports: (!spec.own_network()).then(|| granted.unwrap_or_default()),

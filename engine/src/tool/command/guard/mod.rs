@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use self::reach::Reached;
 pub(super) use self::stamps::Stamps;
-use self::stores::{GIT, INNER, PLAIN, STORES, is_store};
+use self::stores::{BEGUN, GIT, INNER, PLAIN, STORES, is_store};
 use crate::steering::steers;
 use crate::workspace::visible;
 
@@ -28,6 +28,8 @@ const MOUNTS_MAX: usize = 1_024;
 #[derive(Debug, Default)]
 pub(super) struct Guard {
     places: BTreeSet<PathBuf>,
+    /// Places that programs write in ordinary work, so that they are only compared.
+    compared: BTreeSet<PathBuf>,
     /// Folders of which not all could be looked at.
     unseen: BTreeSet<PathBuf>,
 }
@@ -102,8 +104,10 @@ impl Guard {
         closed: &[PathBuf],
         workspace: &Path,
     ) -> Stamps {
-        let before = before.into_iter().flat_map(|before| &before.places);
-        let places = self.places.iter().chain(before).cloned().collect();
+        let all = [Some(&*self), before];
+        let all = all.into_iter().flatten();
+        let places = all.flat_map(|guard| guard.places.iter().chain(&guard.compared));
+        let places = places.cloned().collect();
         let reached = Reached::of(&places, closed, workspace);
         self.unseen.extend(reached.unseen);
         let (stamps, unseen) = Stamps::of(reached.paths);
@@ -167,12 +171,19 @@ impl Walk<'_> {
         }
     }
 
-    /// What of a store of versions steers programs.
+    /// What of a store of versions steers programs. The parts that git begins have these names
+    /// in its stores alone.
     fn parts(&mut self, store: &Path, parts: &[&str]) {
         for part in parts {
             let path = store.join(part);
             if self.there(&path) {
                 self.guard.places.insert(path);
+            }
+        }
+        for part in BEGUN {
+            let path = store.join(part);
+            if self.there(&path) {
+                self.guard.compared.insert(path);
             }
         }
     }
@@ -183,7 +194,7 @@ impl Walk<'_> {
         if is_store {
             self.parts(folder, GIT);
         }
-        let beside = PLAIN.iter().chain(GIT).filter(|_| is_store);
+        let beside = PLAIN.iter().chain(GIT).chain(BEGUN).filter(|_| is_store);
         for (name, is_folder) in entries {
             if is_folder && !beside.clone().any(|part| name == *part) {
                 self.open.push_back((folder.join(&name), Kind::Inner));
