@@ -8,8 +8,8 @@ use placet_ledger::containment::Part;
 use seccompiler::SeccompCmpArgLen::{Dword, Qword};
 use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
 use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, apply_filter, sock_filter,
+    BackendError, BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter, sock_filter,
 };
 
 use super::{modes, sockets};
@@ -106,7 +106,7 @@ pub(super) fn install(spec: &Spec, scoped: bool) -> Result<(), Lack> {
         (Rules::from(missing), errno(libc::ENOSYS)),
         // Said to be done: programs that want no core of themselves would not run otherwise, and
         // there is none.
-        (cores(Eq).lacks(part, "rules")?, errno(0)),
+        (cores(false).lacks(part, "rules")?, errno(0)),
         (
             refusals(spec, scoped).lacks(part, "rules")?,
             errno(libc::EPERM),
@@ -141,20 +141,23 @@ fn refusals(spec: &Spec, scoped: bool) -> Result<Rules, BackendError> {
     rules.insert(libc::SYS_ioctl, injecting);
     sockets::refuse(&mut rules, spec, scoped)?;
     modes::refuse(&mut rules)?;
-    rules.extend(cores(Ne)?);
+    rules.extend(cores(true)?);
     Ok(rules)
 }
 
-/// Calls that set the limit of cores, which must stay as it is: `prlimit64` that asks for the old
-/// one in the same call, or (with `Eq`) that does not, and `setrlimit`.
-fn cores(old: SeccompCmpOp) -> Result<Rules, BackendError> {
+/// Calls that set the limit of cores, which must stay as it is: those that ask for the old one as
+/// well, or those that do not.
+fn cores(asking: bool) -> Result<Rules, BackendError> {
     let condition = SeccompCondition::new;
-    let (is_core, has_new) = (condition(1, Dword, Eq, CORE)?, condition(2, Qword, Ne, 0)?);
-    let pair = vec![is_core, has_new, condition(3, Qword, old.clone(), 0)?];
-    let mut rules = Rules::from([(libc::SYS_prlimit64, vec![SeccompRule::new(pair)?])]);
-    if old == Eq {
-        let is_core = condition(0, Dword, Eq, CORE)?;
-        rules.insert(libc::SYS_setrlimit, vec![SeccompRule::new(vec![is_core])?]);
+    let setting = vec![
+        condition(1, Dword, Eq, CORE)?,
+        condition(2, Qword, Ne, 0)?,
+        condition(3, Qword, if asking { Ne } else { Eq }, 0)?,
+    ];
+    let mut rules = Rules::from([(libc::SYS_prlimit64, vec![SeccompRule::new(setting)?])]);
+    if !asking {
+        let setting = vec![condition(0, Dword, Eq, CORE)?];
+        rules.insert(libc::SYS_setrlimit, vec![SeccompRule::new(setting)?]);
     }
     Ok(rules)
 }
