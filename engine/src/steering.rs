@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 const FOLDERS: &[(&str, &str)] = &[
     (".git", "git"),
     (".hg", "hg"),
+    (".sl", "sl"),
     (".svn", "svn"),
     (".jj", "jj"),
     (".husky", "git-hooks"),
@@ -29,6 +30,8 @@ const FOLDERS: &[(&str, &str)] = &[
     (".zed", "editor"),
     (".vim", "editor"),
     (".nvim", "editor"),
+    (".helix", "editor"),
+    (".theia", "editor"),
     (".devcontainer", "editor"),
     (".claude", "agent"),
     (".codex", "agent"),
@@ -36,6 +39,8 @@ const FOLDERS: &[(&str, &str)] = &[
     (".gemini", "agent"),
     (".windsurf", "agent"),
     (".continue", "agent"),
+    (".kiro", "agent"),
+    (".opencode", "agent"),
     (".aider", "agent"),
     (".github/instructions", "agent"),
     (".github/prompts", "agent"),
@@ -71,6 +76,7 @@ const FILES: &[(&str, &str)] = &[
     (".emacs", "editor"),
     (".aider.conf.yaml", "agent"),
     ("opencode.json", "agent"),
+    (".opencode.json", "agent"),
     ("qwen.md", "agent"),
     (".hgrc", "hg"),
     (".envrc.local", "environment"),
@@ -83,6 +89,10 @@ const FILES: &[(&str, &str)] = &[
     (".gitattributes", "git"),
     (".gitconfig", "git"),
     (".envrc", "environment"),
+    (".autoenv", "environment"),
+    (".autoenv.leave", "environment"),
+    (".autoenv.zsh", "environment"),
+    (".autoenv_leave.zsh", "environment"),
     (".env", "environment"),
     (".mise.toml", "environment"),
     ("mise.toml", "environment"),
@@ -123,8 +133,14 @@ const FILES: &[(&str, &str)] = &[
     (".devcontainer.json", "editor"),
     (".gdbinit", "editor"),
     (".lldbinit", "editor"),
+    (".pdbrc", "editor"),
     (".npmrc", "toolchain"),
     (".pnpmfile.cjs", "toolchain"),
+    (".pnp.cjs", "toolchain"),
+    (".pnp.loader.mjs", "toolchain"),
+    ("bunfig.toml", "toolchain"),
+    ("ansible.cfg", "toolchain"),
+    (".ansible.cfg", "toolchain"),
     (".yarnrc", "toolchain"),
     (".yarnrc.yml", "toolchain"),
     (".bazelrc", "toolchain"),
@@ -144,6 +160,8 @@ const FILES: &[(&str, &str)] = &[
     (".zprofile", "shell"),
     (".zlogin", "shell"),
     (".inputrc", "shell"),
+    (".irbrc", "shell"),
+    (".pryrc", "shell"),
     (".pam_environment", "shell"),
     (".xprofile", "shell"),
     (".xsessionrc", "shell"),
@@ -153,6 +171,7 @@ const FILES: &[(&str, &str)] = &[
 const FORMS: &[(&str, &str, &str)] = &[
     (".env.", "", "environment"),
     ("", ".code-workspace", "editor"),
+    ("", ".run.xml", "editor"),
 ];
 
 /// What together makes a folder a store of versions, whatever its own name.
@@ -212,6 +231,7 @@ const RULE: &str = "always:";
 const ABOUT: &[(&str, &str)] = &[
     ("git", "a file that steers git"),
     ("hg", "a file that steers Mercurial"),
+    ("sl", "a file that steers Sapling"),
     ("svn", "a file that steers Subversion"),
     ("jj", "a file that steers Jujutsu"),
     ("git-hooks", "a hook that git runs by itself"),
@@ -395,6 +415,16 @@ mod tests {
             ("PLACET~1.TOM", "placet"),
             (".env.local", "environment"),
             ("x.code-workspace", "editor"),
+            (".run/all.run.xml", "editor"),
+            (".helix/languages.toml", "editor"),
+            (".sl/config", "sl"),
+            ("roles/.pdbrc", "editor"),
+            ("pkg/bunfig.toml", "toolchain"),
+            (".pnp.cjs", "toolchain"),
+            ("ansible.cfg", "toolchain"),
+            (".irbrc", "shell"),
+            (".autoenv.zsh", "environment"),
+            (".kiro/hooks/x", "agent"),
             (".clinerules/a.md", "agent"),
         ] {
             assert_eq!(steers(path), Some(rule), "{path}");
@@ -419,6 +449,9 @@ mod tests {
             "...",
             "github~1",
             "a/HEAD",
+            ".run/readme",
+            ".venv/bin/python",
+            "node_modules/.bin/jest",
         ] {
             assert_eq!(steers(path), None, "{path}");
         }

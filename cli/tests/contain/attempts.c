@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +14,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -85,6 +89,14 @@ static void connect_tcp(int port) {
     tell("connect", connect(made, (struct sockaddr *)&address, sizeof address));
 }
 
+/* A port of whoever the network belongs to, of the kernel's choice. */
+static void bind_tcp(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    int made = socket(AF_INET, SOCK_STREAM, 0);
+    tell("bind", bind(made, (struct sockaddr *)&address, sizeof address));
+    tell("listen", listen(made, 1));
+}
+
 /* Every type and protocol by which something could be sent around a rule for TCP. */
 static void sockets(void) {
     tell("stream", socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -105,6 +117,15 @@ static void sockets(void) {
     tell("sendmsg", sendmsg(-1, &message, MSG_FASTOPEN));
     tell("sendmmsg", sendmmsg(-1, &messages, 1, MSG_FASTOPEN));
     tell("send", send(-1, "", 1, MSG_NOSIGNAL));
+    tell("route", socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0));
+    tell("users", socket(AF_NETLINK, SOCK_RAW, 2));
+    tell("diagnoses", socket(AF_NETLINK, SOCK_DGRAM, 4));
+    tell("audit", socket(AF_NETLINK, SOCK_RAW, 9));
+    tell("events", socket(AF_NETLINK, SOCK_RAW, 15));
+    tell("generic", socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, 16));
+    /* Without an address: the kernel chooses a port, on all of the machine's. */
+    tell("listen", listen(socket(AF_INET, SOCK_STREAM, 0), 1));
+    tell("listen6", listen(socket(AF_INET6, SOCK_STREAM, 0), 1));
 }
 
 /* Every way to leave a file that lends its owner's rights. */
@@ -132,6 +153,36 @@ static void modes(void) {
     tell("old_chmod", syscall(SYS_chmod, "plain", 04755));
     tell("old_mknod", syscall(SYS_mknod, "device", S_IFBLK | 0600, 0x103));
 #endif
+}
+
+/* Changes of a node that leave it as it is, where nothing refuses them. */
+static void touch(const char *name) {
+    struct stat now;
+    if (stat(name, &now) != 0)
+        return;
+    struct timespec times[2] = {now.st_atim, now.st_mtim};
+    tell(name, chmod(name, now.st_mode & 07777));
+    tell(name, utimensat(AT_FDCWD, name, times, 0));
+    int open_one = open(name, O_RDONLY | O_NONBLOCK);
+    if (open_one >= 0)
+        tell(name, fchmod(open_one, now.st_mode & 07777));
+}
+
+/* Everything whose mode and times are the machine's. */
+static void nodes(void) {
+    static const char *names[] = {
+        "/dev/null",     "/dev/zero",     "/dev/full",     "/dev/random",   "/dev/urandom",
+        "/proc",         "/proc/meminfo", "/proc/version", "/proc/cpuinfo", "/proc/loadavg",
+        "/proc/driver",  "/proc/tty",     "/proc/stat",    "/proc/uptime",  "/proc/pressure",
+        "/proc/devices", "/proc/kmsg",    "/proc/net/tcp", "/proc/sys",     "/proc/self/comm",
+    };
+    for (size_t index = 0; index < sizeof names / sizeof *names; index++)
+        touch(names[index]);
+    struct stat input;
+    fstat(0, &input);
+    tell("input", fchmod(0, input.st_mode & 07777));
+    int null = open("/dev/null", O_RDWR | O_CREAT | O_TRUNC, 0666);
+    printf("written %zd\n", write(null, "x", 1));
 }
 
 static void descriptors(void) {
@@ -180,6 +231,42 @@ static void fork_many(int most) {
     printf("forked %d\n", done);
 }
 
+/* Wants cores, or none: with either a limit of nothing would have the machine's program started. */
+static void cores(void) {
+    struct rlimit none = {0, 0}, old = {7, 7};
+    tell("setrlimit", setrlimit(RLIMIT_CORE, &none));
+    tell("prlimit", prlimit(0, RLIMIT_CORE, &none, NULL));
+    tell("prlimit_old", prlimit(0, RLIMIT_CORE, &none, &old));
+    tell("setrlimit_call", syscall(SYS_setrlimit, RLIMIT_CORE, &none));
+    tell("prlimit_read", prlimit(0, RLIMIT_CORE, NULL, &old));
+    printf("limit %lu %lu\n", (unsigned long)old.rlim_cur, (unsigned long)old.rlim_max);
+    tell("files", setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, 64}));
+}
+
+/* Makes more of itself as long as there is room, whatever it is told. */
+static void bomb(void) {
+    for (int number = 1; number < 65; number++)
+        signal(number, SIG_IGN);
+    for (;;)
+        fork();
+}
+
+/* Becomes a program to which the system refuses to give up new privileges. */
+static void refusing(char **argv) {
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_NO_NEW_PRIVS, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof program / sizeof *program, program};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, 2, &filter) == 0)
+        execv(argv[0], argv);
+    exit(1);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     const char *with = argc > 2 ? argv[2] : "";
@@ -189,6 +276,8 @@ int main(int argc, char **argv) {
         connect_unix(with);
     else if (strcmp(what, "tcp") == 0)
         connect_tcp(atoi(with));
+    else if (strcmp(what, "bind") == 0)
+        bind_tcp();
     else if (strcmp(what, "descriptors") == 0)
         descriptors();
     else if (strcmp(what, "hog") == 0)
@@ -199,8 +288,16 @@ int main(int argc, char **argv) {
         sockets();
     else if (strcmp(what, "modes") == 0)
         modes();
+    else if (strcmp(what, "nodes") == 0)
+        nodes();
     else if (strcmp(what, "fork") == 0)
         fork_many(atoi(with));
+    else if (strcmp(what, "cores") == 0)
+        cores();
+    else if (strcmp(what, "bomb") == 0)
+        bomb();
+    else if (strcmp(what, "refusing") == 0)
+        refusing(argv + 2);
     else if (strcmp(what, "user") == 0)
         printf("%d %d\n", getuid(), geteuid());
     else

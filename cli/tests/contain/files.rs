@@ -153,6 +153,54 @@ fn toolchains_of_the_home_can_be_read_and_nothing_else_of_it() {
 }
 
 #[test]
+fn credentials_beside_toolchains_are_covered() {
+    let secrets = [
+        ".dotnet/corefx/cryptography/key",
+        ".local/share/uv/credentials/token",
+        ".opam/plugins/opam-publish/token",
+    ];
+    for parts in [&[][..], &[Part::Mounts]] {
+        let mut place = Place::without(parts.iter().copied());
+        if !place.has(Part::Mounts) && !place.has(Part::Landlock) {
+            continue;
+        }
+        for secret in secrets {
+            let path = place.path("home").join(secret);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "secret").unwrap();
+        }
+        place.container = place.container.clone().with_home(Some(place.path("home")));
+        for secret in secrets {
+            let path = place.path("home").join(secret).display().to_string();
+            let mut job = place.shell(&format!("cat {path} 2>/dev/null || echo refused"));
+            job.hidden = Vec::new();
+            let said = super::place::text(&place.run(&job).stdout.head);
+            assert_eq!(said, "refused\n", "{secret} {parts:?}");
+        }
+    }
+}
+
+#[test]
+fn what_others_cannot_read_of_the_settings_is_covered() {
+    let place = Place::new();
+    if !place.has(Part::Mounts) {
+        return;
+    }
+    // What is covered is empty, and the cover is everybody's to read.
+    let closed = r"find /etc \( -type d ! -perm -o=x -o -type f ! -perm -o=r \) \
+                  ! -path /etc 2>/dev/null; true";
+    let found = place.says(closed);
+    let own = rustix::process::geteuid().as_raw();
+    let mine = |path: &&str| {
+        use std::os::unix::fs::MetadataExt;
+        let found = fs::symlink_metadata(path);
+        found.is_ok_and(|found| found.is_file() && found.uid() == own)
+    };
+    let bare: Vec<_> = found.lines().filter(mine).collect();
+    assert_eq!(bare, Vec::<&str>::new());
+}
+
+#[test]
 fn no_file_lends_its_owners_rights() {
     let place = Place::new();
     if !place.has(Part::Syscalls) {
@@ -174,4 +222,24 @@ fn no_file_lends_its_owners_rights() {
         assert_eq!(said, "refused", "{mode}");
     }
     assert_eq!(place.says("chmod 1755 tool && echo fine"), "fine");
+}
+
+#[test]
+fn modes_and_times_of_the_machines_nodes_stay() {
+    let place = Place::new();
+    if !place.has(Part::Mounts) {
+        return;
+    }
+    let said = place.attempt(&["nodes"]);
+    let (mut refused, read_only) = (0, "30");
+    for line in said.lines() {
+        let (name, errno) = line.split_once(' ').unwrap();
+        if name == "written" {
+            assert_eq!(errno, "1", "devices are written to all the same");
+        } else {
+            assert_eq!(errno, read_only, "{name}");
+            refused += 1;
+        }
+    }
+    assert!(refused >= 30, "{said}");
 }

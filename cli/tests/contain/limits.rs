@@ -1,7 +1,10 @@
 //! What happens to a program that uses too much.
 
+use placet_engine::clock::SystemClock;
 use placet_engine::contain::Ending;
+use placet_ledger::clock::Clock;
 use placet_ledger::containment::Part;
+use rustix::process::{Resource, getrlimit};
 
 use super::Place;
 use super::place::text;
@@ -73,6 +76,68 @@ fn a_bomb_of_forks_ends_with_the_call() {
         ran.ending
     );
     assert_eq!(place.says("echo alive"), "alive");
+}
+
+#[test]
+fn a_bomb_that_hears_nothing_ends_at_once() {
+    let place = Place::new();
+    if !place.has(Part::Limits) || !place.has(Part::Processes) {
+        return;
+    }
+    let program = place.attempts();
+    let mut job = place.job(&[&program, "bomb"]);
+    job.limits.processes = 60;
+    job.limits.time_ms = 500;
+    let began = SystemClock.monotonic_ms();
+    let ended = place.run(&job);
+    // One by one they would come back until it is given up, after ten seconds.
+    assert!(SystemClock.monotonic_ms() - began < 9_000, "{ended:?}");
+    assert!(
+        matches!(ended.ending, Ending::OverProcesses | Ending::TimedOut),
+        "{ended:?}"
+    );
+    assert!(ended.ended > 0, "{ended:?}");
+}
+
+#[test]
+fn no_core_is_left_and_nobody_is_started_to_take_one() {
+    let place = Place::new();
+    let held = getrlimit(Resource::Core).maximum;
+    if held == Some(0) {
+        return;
+    }
+    let limits = place.says("grep 'Max core' /proc/self/limits");
+    let words: Vec<_> = limits.split_whitespace().collect();
+    assert_eq!(words, ["Max", "core", "file", "size", "1", "1", "bytes"]);
+    if !place.has(Part::Syscalls) {
+        return;
+    }
+    let said = place.attempt(&["cores"]);
+    let expected = "setrlimit 0\nprlimit 0\nprlimit_old 1\nsetrlimit_call 0\n\
+                    prlimit_read 0\nlimit 1 1\nfiles 0\n";
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn the_time_of_a_program_begins_with_it() {
+    let place = Place::new();
+    if !place.has(Part::Mounts) {
+        return;
+    }
+    // More to mount than can be done in the time that the program has.
+    let mut job = place.shell("echo hi");
+    for number in 0..4_000 {
+        let file = place.path(&format!("work/d{}/f{number}", number % 50));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "x").unwrap();
+        job.read_only.push(file);
+    }
+    let began = SystemClock.monotonic_ms();
+    assert_eq!(place.run(&job).ending, Ending::Exited(0));
+    let took = SystemClock.monotonic_ms() - began;
+    job.limits.time_ms = took / 2;
+    let ran = place.run(&job);
+    assert_eq!(ran.ending, Ending::Exited(0), "{took}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use placet_engine::contain::{Container, Ending, Helper};
+use placet_engine::contain::{ContainError, Container, Ending, Helper, helper};
 use placet_ledger::containment::{Containment, Part};
 
 use super::Place;
@@ -83,6 +83,26 @@ fn without_anything_the_surroundings_still_hold() {
     assert!(said.contains("NoNewPrivs:\t1"), "{said}");
     assert!(said.contains("CapEff:\t0000000000000000"), "{said}");
     assert_eq!(ran.ending, Ending::Exited(0));
+}
+
+#[test]
+fn where_nothing_can_be_given_up_nothing_runs() {
+    let mut place = Place::new();
+    let helper = Helper {
+        program: place.attempts().into(),
+        arguments: vec![
+            "refusing".to_owned(),
+            env!("CARGO_BIN_EXE_placet").to_owned(),
+            helper::VERB.to_owned(),
+        ],
+    };
+    place.container = Container::probe(helper);
+    assert_eq!(place.container.level().containment(), Containment::None);
+    let job = place.shell("echo x > ran");
+    let error = place.try_run(&job).unwrap_err();
+    assert!(matches!(error, ContainError::Setup(_)), "{error:?}");
+    assert!(!place.path("work/ran").exists());
+    assert!(!job.mark.exists());
 }
 
 #[test]

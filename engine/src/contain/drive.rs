@@ -82,7 +82,7 @@ pub(super) async fn run(
         }),
         Some(Report::ProgramChanged) => Err(ContainError::ProgramChanged(job.program.clone())),
         Some(Report::Failed(_, why)) => Err(ContainError::Setup(why)),
-        Some(Report::Ready) | None => Err(ContainError::Lost),
+        Some(Report::Ready | Report::Begins) | None => Err(ContainError::Lost),
     }
 }
 

@@ -73,6 +73,8 @@ pub(super) enum Report {
     Failed(Vec<Part>, String),
     /// The program is another than was digested; nothing ran.
     ProgramChanged,
+    /// Everything is set up and the program begins: told by the process inside to the one outside.
+    Begins,
     /// The process ended, and so many descendants after it.
     Ended(Ending, u32),
 }

@@ -6,10 +6,10 @@ use std::env::consts::ARCH;
 use nix::libc;
 use placet_ledger::containment::Part;
 use seccompiler::SeccompCmpArgLen::{Dword, Qword};
-use seccompiler::SeccompCmpOp::{Eq, MaskedEq};
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
-    apply_filter, sock_filter,
+    BackendError, BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter, sock_filter,
 };
 
 use super::{modes, sockets};
@@ -83,6 +83,9 @@ const NAMESPACES: [libc::c_int; 7] = [
 /// Ways to put characters into a terminal's input.
 const INJECTING: [libc::Ioctl; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 
+/// The limit of cores, a number whose type is another in each library of C.
+const CORE: u64 = 4;
+
 /// The first number of the second system call table of `x86_64`, which has all of it once more.
 const X32_START: u32 = 0x4000_0000;
 
@@ -101,6 +104,9 @@ pub(super) fn install(spec: &Spec, scoped: bool) -> Result<(), Lack> {
     let missing = [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new()));
     let filters = [
         (Rules::from(missing), errno(libc::ENOSYS)),
+        // Said to be done: programs that want no core of themselves would not run otherwise, and
+        // there is none.
+        (cores(false).lacks(part, "rules")?, errno(0)),
         (
             refusals(spec, scoped).lacks(part, "rules")?,
             errno(libc::EPERM),
@@ -114,7 +120,7 @@ pub(super) fn install(spec: &Spec, scoped: bool) -> Result<(), Lack> {
     Ok(())
 }
 
-fn refusals(spec: &Spec, scoped: bool) -> Result<Rules, seccompiler::BackendError> {
+fn refusals(spec: &Spec, scoped: bool) -> Result<Rules, BackendError> {
     let mut rules: Rules = REFUSED.iter().map(|&call| (call, Vec::new())).collect();
     let condition = SeccompCondition::new;
     let mut nested = Vec::new();
@@ -135,6 +141,24 @@ fn refusals(spec: &Spec, scoped: bool) -> Result<Rules, seccompiler::BackendErro
     rules.insert(libc::SYS_ioctl, injecting);
     sockets::refuse(&mut rules, spec, scoped)?;
     modes::refuse(&mut rules)?;
+    rules.extend(cores(true)?);
+    Ok(rules)
+}
+
+/// Calls that set the limit of cores, which must stay as it is: those that ask for the old one as
+/// well, or those that do not.
+fn cores(asking: bool) -> Result<Rules, BackendError> {
+    let condition = SeccompCondition::new;
+    let setting = vec![
+        condition(1, Dword, Eq, CORE)?,
+        condition(2, Qword, Ne, 0)?,
+        condition(3, Qword, if asking { Ne } else { Eq }, 0)?,
+    ];
+    let mut rules = Rules::from([(libc::SYS_prlimit64, vec![SeccompRule::new(setting)?])]);
+    if !asking {
+        let setting = vec![condition(0, Dword, Eq, CORE)?];
+        rules.insert(libc::SYS_setrlimit, vec![SeccompRule::new(setting)?]);
+    }
     Ok(rules)
 }
 

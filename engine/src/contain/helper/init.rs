@@ -45,6 +45,7 @@ fn run(watcher: &mut Channel) -> Result<Report, Refused> {
     let mut program = Program::open(job)?;
     let places = shut_in(&spec, Some(&mut program))?;
     let path = program.settle()?;
+    step(watcher.send(&Report::Begins), "socket")?;
     let child = start(job, &places, &path)?;
     Ok(Report::Ended(ending(child)?, 0))
 }
@@ -70,7 +71,9 @@ fn enter(watcher: &mut Channel) -> Result<Spec, Lack> {
 fn shut_in(spec: &Spec, program: Option<&mut Program>) -> Result<Places, Refused> {
     let places = Places::of(spec)?;
     namespaces(spec)?;
+    // Later `/proc` cannot be written.
     let bounded = limits::bound_pids(spec);
+    limits::first_to_end(spec);
     let mut nothing = Program::nothing();
     let program = program.unwrap_or(&mut nothing);
     if spec.has(Part::Mounts) {
@@ -114,9 +117,10 @@ fn namespaces(spec: &Spec) -> Result<(), Lack> {
 
 fn open(spec: &Spec, places: &Places) -> Open {
     let granted = spec.job.as_ref().map(|job| job.network.clone());
+    let mounts = spec.has(Part::Mounts);
     Open {
-        read: places.readable(),
-        write: places.writable(spec.has(Part::Mounts)),
+        read: places.readable(mounts),
+        write: places.writable(mounts),
         ports: (!spec.own_network()).then(|| granted.unwrap_or_default()),
     }
 }

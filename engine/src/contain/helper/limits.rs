@@ -21,6 +21,14 @@ const NICER: i32 = 10;
 /// The first kernel whose process namespaces have a bound of their own.
 const OWN_BOUND_SINCE: (u32, u32) = (6, 14);
 
+/// Makes this process and all that descend from it the first that the kernel ends where memory is
+/// short. Where that may not be written nothing else is worse.
+pub(super) fn first_to_end(spec: &Spec) {
+    if spec.job.is_some() {
+        let _kept = fs::write("/proc/self/oom_score_adj", "1000");
+    }
+}
+
 /// Bounds the pids of the process namespace, where the kernel can do so. Whether it did.
 pub(super) fn bound_pids(spec: &Spec) -> bool {
     let bound = most(spec).saturating_add(RESERVED_PIDS).min(PIDS_MAX);
@@ -32,8 +40,7 @@ pub(super) fn bound_pids(spec: &Spec) -> bool {
 /// Sets the limits of this process and of all that descend from it.
 ///
 /// A limit on address space would stop every program that reserves more than it uses, so memory is
-/// watched; here a hog is only made the first that the kernel ends. The limit on processes counts
-/// those of the user, unless there is a user namespace, and does not hold root at all; a bound on
+/// watched. The limit on processes counts those of the user, unless there is a user namespace, and does not hold root at all; a bound on
 /// pids holds everybody, in kernels that have one for each namespace.
 pub(super) fn set(spec: &Spec, bounded: bool) -> Result<(), Lack> {
     if let Some(job) = &spec.job {
@@ -41,8 +48,6 @@ pub(super) fn set(spec: &Spec, bounded: bool) -> Result<(), Lack> {
         // However many they are, the watcher and the person's shell come first.
         step(lower(Resource::Nice, 0), "niceness")?;
         step(nice(NICER), "niceness")?;
-        // Where it may not be written nothing else is worse.
-        let _kept = fs::write("/proc/self/oom_score_adj", "1000");
     }
     let held = processes(spec, bounded);
     if spec.has(Part::Limits) { held } else { Ok(()) }

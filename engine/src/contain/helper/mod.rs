@@ -17,10 +17,12 @@ mod privileges;
 mod program;
 mod rules;
 mod scratch;
+mod secrets;
 mod sockets;
 mod watcher;
 
-pub(crate) use places::{SECRETS, SYSTEM};
+pub(crate) use places::SYSTEM;
+pub(crate) use secrets::is_secret;
 
 use std::ffi::OsString;
 use std::fs;

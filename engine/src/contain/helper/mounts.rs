@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use placet_ledger::containment::Part;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
-    mount_remount, unmount,
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive,
+    mount_change, mount_remount, unmount,
 };
 use rustix::process::{chdir, pivot_root};
 
@@ -32,17 +32,6 @@ const PROGRAM: &str = "/.program";
 
 /// Folders that exist everywhere, one of which becomes the new root.
 const STAGES: [&str; 5] = ["/tmp", "/mnt", "/var", "/opt", "/usr"];
-
-/// Parts of `/proc` by which root could change the machine.
-const MACHINE: [&str; 7] = [
-    "/proc/sys",
-    "/proc/sysrq-trigger",
-    "/proc/irq",
-    "/proc/bus",
-    "/proc/fs",
-    "/proc/acpi",
-    "/proc/scsi",
-];
 
 /// How a mount can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +126,12 @@ impl Root {
 
     /// Makes a mount of what is already there, so that it cannot be renamed or written.
     fn pin(&mut self, path: &Path, usage: Use) -> io::Result<()> {
-        mount_bind_recursive(path, path)?;
+        // Nothing is mounted in a file, and looking for that takes longer with every mount.
+        if path.is_dir() {
+            mount_bind_recursive(path, path)?;
+        } else {
+            mount_bind(path, path)?;
+        }
         self.uses.insert(path.to_path_buf(), usage);
         Ok(())
     }
@@ -185,17 +179,11 @@ impl Root {
             // A machine that hides a part of its own does not let a new one be seen.
             mount("proc", path, "proc", flags, None::<&std::ffi::CStr>)
                 .lacks(Part::Processes, "processes")?;
-            self.uses.insert(path.to_path_buf(), Use::Write);
+            // By what of it tells of the whole machine root could change that, and its modes.
+            self.uses.insert(path.to_path_buf(), Use::Read);
         } else {
-            self.bind(path, Use::Write)
+            self.bind(path, Use::Read)
                 .lacks(Part::Mounts, "processes")?;
-        }
-        for path in MACHINE
-            .map(Path::new)
-            .into_iter()
-            .filter(|path| path.exists())
-        {
-            self.pin(path, Use::Read).lacks(Part::Mounts, "processes")?;
         }
         Ok(())
     }
@@ -240,8 +228,9 @@ impl Root {
             let within = |folder: &&Path| folder.starts_with(workspace) && *folder != workspace;
             above.extend(folders.take_while(within));
         }
+        let closed: BTreeSet<_> = places.read_only.iter().map(PathBuf::as_path).collect();
         for folder in above {
-            if !places.read_only.iter().any(|path| folder.starts_with(path)) {
+            if !folder.ancestors().any(|at| closed.contains(at)) {
                 self.pin(folder, Use::Write)?;
             }
         }
@@ -288,7 +277,8 @@ impl Root {
         let usage = path.ancestors().find_map(|above| self.uses.get(above));
         let mut flags = flags | MountFlags::BIND | MountFlags::NOSUID;
         match usage {
-            Some(Use::Device) => {}
+            // It is written to all the same; only its mode and times stay.
+            Some(Use::Device) => flags |= MountFlags::RDONLY,
             Some(Use::Write) => flags |= MountFlags::NODEV,
             Some(Use::Read) | None => flags |= MountFlags::NODEV | MountFlags::RDONLY,
         }

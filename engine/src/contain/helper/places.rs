@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use placet_ledger::containment::Part;
 
-use super::step;
+use super::{secrets, step};
 use crate::contain::Listening;
 use crate::contain::spec::{Lack, Lacking, Spec};
 
@@ -12,19 +12,6 @@ use crate::contain::spec::{Lack, Lacking, Spec};
 pub(crate) const SYSTEM: [&str; 12] = [
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu",
     "/snap",
-];
-
-/// Secrets among the system's settings, which root could read by being their owner.
-pub(crate) const SECRETS: [&str; 9] = [
-    "/etc/NetworkManager",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/ssl/private",
-    "/etc/ssh",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
 ];
 
 /// The harmless devices, which can be written to as well.
@@ -123,8 +110,7 @@ impl Places {
     /// The places of a job.
     pub(super) fn of(spec: &Spec) -> Result<Self, Lack> {
         let toolchains = toolchains(spec.home.as_deref());
-        let mut hidden: Vec<_> = SECRETS.iter().map(PathBuf::from).collect();
-        hidden.extend(listening(spec, &toolchains)?);
+        let mut hidden = listening(spec, &toolchains)?;
         let mut places = Self {
             home: spec.home.clone(),
             toolchains,
@@ -138,6 +124,7 @@ impl Places {
                 places.files.push(PathBuf::from("/etc/resolv.conf"));
             }
             hidden.extend(job.hidden.iter().cloned());
+            hidden.extend(secrets::all(spec.home.as_deref(), &workspace));
             places.read_only = real(&job.read_only);
             places.read_only.retain(|path| path.starts_with(&workspace));
             places.workspace = Some(workspace);
@@ -164,10 +151,13 @@ impl Places {
     }
 
     /// What the process can read, for the rules of Landlock.
-    pub(super) fn readable(&self) -> Vec<PathBuf> {
+    pub(super) fn readable(&self, mounts: bool) -> Vec<PathBuf> {
         let system = SYSTEM.iter().chain(&["/proc"]).map(PathBuf::from);
-        let own = self.toolchains.iter().chain(&self.files).cloned();
-        system.chain(own).collect()
+        // Rules open folders as they are; only a mount covers what lies in one.
+        let covered =
+            |folder: &&PathBuf| mounts || !self.hidden.iter().any(|path| path.starts_with(folder));
+        let own = self.toolchains.iter().filter(covered).chain(&self.files);
+        system.chain(own.cloned()).collect()
     }
 
     /// What the process can write, for the rules of Landlock.

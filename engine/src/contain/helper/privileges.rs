@@ -19,13 +19,20 @@ pub(super) fn no_new() -> Result<(), Lack> {
     step(rustix::thread::set_no_new_privs(true), "no_new_privs")
 }
 
-/// Nobody looks into the process, and it leaves no core.
-pub(super) fn closed_to_others() -> Result<(), Lack> {
-    let none = Rlimit {
-        current: Some(0),
-        maximum: Some(0),
+/// No core is left, and no program of the machine is started to take one: for that it needs a
+/// limit of exactly one byte, which no core fits in. Nothing at all counts for files alone.
+pub(super) fn no_core() -> Result<(), Lack> {
+    let limit = |bytes| Rlimit {
+        current: Some(bytes),
+        maximum: Some(bytes),
     };
-    step(setrlimit(Resource::Core, none), "core limit")?;
+    // Whoever was given nothing cannot raise it.
+    let set = setrlimit(Resource::Core, limit(1)).or_else(|_| setrlimit(Resource::Core, limit(0)));
+    step(set, "core limit")
+}
+
+/// Nobody looks into the process.
+pub(super) fn closed_to_others() -> Result<(), Lack> {
     step(
         set_dumpable_behavior(DumpableBehavior::NotDumpable),
         "dumpable",

@@ -29,6 +29,14 @@ pub(super) fn refuse(rules: &mut Rules, spec: &Spec, scoped: bool) -> Result<(),
         for family in [libc::AF_INET, libc::AF_INET6] {
             refused.extend(beside_ports(family, looks_up_names(spec))?);
         }
+        // Names and routes are looked up by it; its other protocols talk to the whole machine.
+        refused.push(SeccompRule::new(vec![
+            is(0, Eq, libc::AF_NETLINK)?,
+            is(2, Ne, libc::NETLINK_ROUTE)?,
+        ])?);
+        // Whoever listens without an address gets a port on all of them, which the rules for
+        // ports do not see. A filter does not know the kind of a socket.
+        rules.insert(libc::SYS_listen, Vec::new());
         // It connects by sending, which the rules for ports do not see.
         for (call, flags) in [
             (libc::SYS_sendto, 3),

@@ -24,8 +24,14 @@ use crate::contain::reap::{self, Process};
 use crate::contain::spec::{Channel, Lack, Lacking, Order, Report, Spec};
 use crate::contain::{Ending, Limits};
 
-/// Between asking a process to end and killing it.
+/// Between asking a process to end and killing it, where few are left.
 const GRACE_MS: u64 = 3_000;
+/// Processes that are no more than these are few.
+const FEW: usize = 64;
+/// The same where many are left.
+const CROWD_MS: u64 = 500;
+/// How long the setup may take before it is given up; the program's own time begins after it.
+const SETUP_MS: u64 = 60_000;
 /// Between two looks at what is used: a hog gets no further than what it takes in that time.
 const LOOK_MS: u64 = 50;
 /// Between two looks at whether everything has ended.
@@ -36,10 +42,6 @@ const KILL_MS: u64 = 10_000;
 /// Runs as the process outside.
 pub(super) fn main() -> Result<(), Lack> {
     let mut driver = step(Channel::of_stdin(), "socket")?;
-    // A process without a terminal has none to put characters into.
-    step(setsid(), "session")?;
-    privileges::no_new()?;
-    step(set_child_subreaper(Some(getpid())), "subreaper")?;
     let Some(spec) = step(driver.receive::<Spec>(), "specification")? else {
         return Ok(());
     };
@@ -56,6 +58,11 @@ pub(super) fn main() -> Result<(), Lack> {
 }
 
 fn watch(driver: &mut Channel, spec: &Spec, marked: &mut bool) -> Result<Report, Lack> {
+    // A process without a terminal has none to put characters into.
+    step(setsid(), "session")?;
+    privileges::no_new()?;
+    privileges::no_core()?;
+    step(set_child_subreaper(Some(getpid())), "subreaper")?;
     if !spec.has(Part::Mounts) {
         let made = fs::DirBuilder::new().mode(0o700).create(&spec.temporary);
         step(made, "temporary folder")?;
@@ -81,7 +88,9 @@ fn watch(driver: &mut Channel, spec: &Spec, marked: &mut bool) -> Result<Report,
     step(inside.send(spec), "init")?;
     let watch = Watch {
         limits: spec.job.as_ref().map(|job| job.limits.clone()),
-        started: SystemClock.monotonic_ms(),
+        together: spec.has(Part::Processes),
+        since: SystemClock.monotonic_ms(),
+        begun: false,
         ending: None,
         ended: None,
         scratch: Scratch::of(spec, init.id()),
@@ -134,7 +143,11 @@ fn command(socket: OwnedFd) -> Command {
 #[derive(Debug)]
 struct Watch {
     limits: Option<Limits>,
-    started: u64,
+    /// Whether the end of the init takes everything along.
+    together: bool,
+    /// The beginning of the program, and of the setup until then.
+    since: u64,
+    begun: bool,
     /// What the helper ends it for, and since when.
     ending: Option<(Ending, u64)>,
     /// What the init said.
@@ -158,13 +171,39 @@ impl Watch {
                 }
             }
             if from_inside && self.ended.is_none() {
-                let said = step(inside.receive(), "init")?;
-                self.ended = Some(said.unwrap_or_else(Self::lost));
+                self.hear(step(inside.receive(), "init")?, now);
+            }
+            if !self.begun && now.saturating_sub(self.since) >= SETUP_MS {
+                return self.give_up(inside);
             }
             if let Some(ending) = self.look(now)? {
                 return self.finish(ending);
             }
         }
+    }
+
+    /// Takes what the init said; nothing where it went without a word: somebody killed it.
+    fn hear(&mut self, said: Option<Report>, now: u64) {
+        match said {
+            Some(Report::Begins) => (self.begun, self.since) = (true, now),
+            Some(report) => self.ended = Some(report),
+            None => {
+                let killed = Ending::Signalled(Signal::KILL.as_raw());
+                self.ended = Some(Report::Ended(killed, 0));
+            }
+        }
+    }
+
+    /// Ends a setup that takes too long, which may have come to its end at this moment.
+    fn give_up(mut self, inside: &mut Channel) -> Result<Report, Lack> {
+        step(self.init.kill(), "init")?;
+        let said: Option<Report> = step(inside.receive(), "init")?;
+        let report = self.finish(Ending::TimedOut)?;
+        Ok(match said {
+            Some(Report::Begins) => report,
+            Some(other) => other,
+            None => Report::Failed(Vec::new(), String::from("that took longer than a minute")),
+        })
     }
 
     /// Waits for either socket, or for the next look.
@@ -175,11 +214,11 @@ impl Watch {
         ];
         let awaited = if self.ended.is_some() { 1 } else { 2 };
         let awaited = sockets.get_mut(..awaited).unwrap_or_default();
-        let more = driver.holds_more();
+        let more = [driver, inside].map(Channel::holds_more);
         let moment = match (more, self.ending) {
-            (true, _) => 0,
-            (false, Some(_)) => END_MS,
-            (false, None) => LOOK_MS,
+            ([false, false], Some(_)) => END_MS,
+            ([false, false], None) => LOOK_MS,
+            (_, _) => 0,
         };
         match poll(awaited, Some(&span(moment))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -187,8 +226,8 @@ impl Watch {
         }
         let [driver, inside] = sockets;
         let heard = [driver, inside].map(|socket| !socket.revents().is_empty());
-        let [from_driver, from_inside] = heard;
-        Ok([from_driver || more, from_inside])
+        let [[from_driver, from_inside], [more_driver, more_inside]] = [heard, more];
+        Ok([from_driver || more_driver, from_inside || more_inside])
     }
 
     /// Everything that runs but the init.
@@ -200,7 +239,10 @@ impl Watch {
     /// Looks at what goes on; how it ends, once it does.
     fn look(&mut self, now: u64) -> Result<Option<Ending>, Lack> {
         if let Some((ending, since)) = self.ending {
-            let over = now >= since.saturating_add(GRACE_MS) || self.running()?.is_empty();
+            let running = self.running()?.len();
+            // Those who are many make more of themselves as long as they are let.
+            let grace = if running > FEW { CROWD_MS } else { GRACE_MS };
+            let over = now >= since.saturating_add(grace) || running == 0;
             return Ok(over.then_some(ending));
         }
         if self.ended.is_some() {
@@ -217,7 +259,7 @@ impl Watch {
         if reap::use_more_than(&running, left) {
             return Ok(Some(self.kill_for(Ending::OverMemory, now)));
         }
-        if now.saturating_sub(self.started) >= limits.time_ms {
+        if self.begun && now.saturating_sub(self.since) >= limits.time_ms {
             self.ask_to_end(Ending::TimedOut, now)?;
         }
         Ok(None)
@@ -237,30 +279,17 @@ impl Watch {
         Ok(())
     }
 
-    /// The init went without a word: somebody killed it.
-    fn lost() -> Report {
-        Report::Ended(Ending::Signalled(Signal::KILL.as_raw()), 0)
-    }
-
-    /// Ends all that is left, the init last, and says what came of it.
+    /// Ends all that is left, and says what came of it.
     fn finish(mut self, ending: Ending) -> Result<Report, Lack> {
-        let until = SystemClock.monotonic_ms().saturating_add(KILL_MS);
-        loop {
+        if self.together {
             let running = self.running()?;
-            if running.is_empty() {
-                break;
-            }
-            reap::signal(&running, Signal::KILL, &mut self.told);
-            if SystemClock.monotonic_ms() > until {
-                break;
-            }
-            step(poll(&mut [], Some(&span(END_MS))), "processes")?;
-            // Orphans come here where the init is gone.
-            if self.init.try_wait().is_ok_and(|ended| ended.is_some()) {
-                while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-            }
+            let each = running.iter().map(|process| (process.pid, process.start));
+            self.told.extend(each);
+        } else {
+            self.kill_each()?;
         }
-        // The end of an init takes along whatever came in between.
+        // The end of an init takes along whatever is in its namespace, at once, and whatever came
+        // in between.
         step(self.init.kill(), "init")?;
         step(self.init.wait(), "init")?;
         let ended = u32::try_from(self.told.len()).unwrap_or(u32::MAX);
@@ -269,6 +298,26 @@ impl Watch {
             (None, Some(report)) => report,
             (_, _) => Report::Ended(ending, ended),
         })
+    }
+
+    /// Kills one by one what is left, but the init.
+    fn kill_each(&mut self) -> Result<(), Lack> {
+        let until = SystemClock.monotonic_ms().saturating_add(KILL_MS);
+        loop {
+            let running = self.running()?;
+            if running.is_empty() {
+                return Ok(());
+            }
+            reap::signal(&running, Signal::KILL, &mut self.told);
+            if SystemClock.monotonic_ms() > until {
+                return Ok(());
+            }
+            step(poll(&mut [], Some(&span(END_MS))), "processes")?;
+            // Orphans come here where the init is gone.
+            if self.init.try_wait().is_ok_and(|ended| ended.is_some()) {
+                while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+            }
+        }
     }
 }
 

@@ -114,6 +114,8 @@ impl Commands {
 struct Prepared {
     job: Job,
     guard: Guard,
+    /// How many of its places nothing holds the command to.
+    unheld: usize,
     /// What steering files held before: a link can be replaced, and a file reached by another name,
     /// however a command is shut in.
     stamps: Stamps,
@@ -137,6 +139,7 @@ impl Prepared {
         let mut guard = Guard::of(root, &hidden);
         let stamps = guard.stamps(None, &hidden, root);
         let covered = hidden.into_iter().chain(guard.listening()).collect();
+        let (read_only, unheld) = guard.held(root);
         make_folder(commands.machine.marks())?;
         let timeout_s = timeout_s(&granted.arguments);
         let folders = commands.machine.path_beside(root);
@@ -153,7 +156,7 @@ impl Prepared {
                 digest,
                 argv: program.argv,
                 workspace: root.to_owned(),
-                read_only: guard.places(),
+                read_only,
                 hidden: covered,
                 network: granted.network,
                 stdin: String::new(),
@@ -169,6 +172,7 @@ impl Prepared {
                 mark: commands.mark(granted.run, granted.call),
             },
             guard,
+            unheld,
             stamps,
             granted_missing: granted.missing,
             timeout_s,
@@ -199,6 +203,7 @@ impl Prepared {
         let mut after = Guard::of(root, hidden);
         let stamps = after.stamps(Some(&self.guard), hidden, root);
         aside.steered = stamps.changes_since(&self.stamps, root);
+        aside.unheld = self.unheld;
         aside.unseen = self.guard.unseen(root);
         aside.unseen.extend(after.unseen(root));
         aside.refused.clone_from(&self.refused);

@@ -211,6 +211,13 @@ fn unguarded(commands: &Commands) -> String {
     let closed = commands.workspace.closed_places();
     let mut guard = Guard::of(root, &closed);
     let linked = guard.linked(&closed, root);
+    let (_, rest) = guard.held(root);
+    let rest = (rest > 0).then(|| {
+        format!(
+            " Not all files that steer programs can be held as they are: {rest} more are only \
+             compared before and after."
+        )
+    });
     let unseen = guard.unseen(root);
     let unseen = (!unseen.is_empty()).then(|| {
         let places = listed(&unseen, PATHS_MAX);
@@ -225,7 +232,8 @@ fn unguarded(commands: &Commands) -> String {
             " Files that steer programs have other names, by which they can be changed: {files}."
         )
     });
-    unseen.into_iter().chain(linked).collect()
+    let all = [rest, unseen, linked];
+    all.into_iter().flatten().collect()
 }
 
 /// Whether the path of a program is that of the shell, through symbolic links.

@@ -24,6 +24,8 @@ pub(super) struct Aside {
     pub(super) refused: Vec<u16>,
     /// Paths that steer programs and are not as they were.
     pub(super) steered: Steered,
+    /// How many paths that steer programs were too many to be held.
+    pub(super) unheld: usize,
     /// What could not be looked at for such paths, before or after.
     pub(super) unseen: BTreeSet<String>,
     /// The limit that it was given.
@@ -121,6 +123,13 @@ fn notes(text: &mut String, aside: &Aside) {
         let paths = listed(paths, PATHS_MAX);
         note(&format!(
             "it {what} {files}: {paths} (a person must look at that)"
+        ));
+    }
+    if aside.unheld > 0 && !aside.missing.contains(&Part::Mounts) {
+        note(&format!(
+            "not all files that steer programs could be held as they are: {} more were only \
+             compared before and after",
+            aside.unheld
         ));
     }
     if !aside.unseen.is_empty() {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use self::reach::Reached;
 pub(super) use self::stamps::Stamps;
-use self::stores::{GIT, INNER, PLAIN, STORES, is_store};
+use self::stores::{BEGUN, GIT, INNER, PLAIN, STORES, is_store};
 use crate::contain::Listening;
 use crate::steering::steers;
 use crate::workspace::visible;
@@ -23,12 +23,17 @@ use crate::workspace::visible;
 /// Entries of a workspace that are looked at: nobody waits for more before each command.
 const ENTRIES_MAX: usize = 50_000;
 
+/// Mounts that hold a command to reading. A thousand take about a fifth of a second.
+const MOUNTS_MAX: usize = 1_024;
+
 /// The places of a workspace that steer programs.
 #[derive(Debug, Default)]
 pub(super) struct Guard {
     places: BTreeSet<PathBuf>,
     /// Sockets that lie in it.
     sockets: BTreeSet<PathBuf>,
+    /// Places that programs write in ordinary work, so that they are only compared.
+    compared: BTreeSet<PathBuf>,
     /// Folders of which not all could be looked at.
     unseen: BTreeSet<PathBuf>,
 }
@@ -58,9 +63,28 @@ impl Guard {
         walk.guard
     }
 
-    /// The places, for whoever holds a process to reading them.
-    pub(super) fn places(&self) -> Vec<PathBuf> {
-        self.places.iter().cloned().collect()
+    /// The places that a process is held to reading, the nearest first, and how many more there
+    /// are: for each of them, and each folder on the way, something is mounted.
+    pub(super) fn held(&self, workspace: &Path) -> (Vec<PathBuf>, usize) {
+        self.held_by(workspace, MOUNTS_MAX)
+    }
+
+    fn held_by(&self, workspace: &Path, at_most: usize) -> (Vec<PathBuf>, usize) {
+        let mut nearest: Vec<_> = self.places.iter().collect();
+        nearest.sort_by_key(|path| path.components().count());
+        let mut mounted = BTreeSet::new();
+        let mut held = Vec::new();
+        for path in nearest {
+            let beneath = path.ancestors().take_while(|at| *at != workspace);
+            let more: Vec<_> = beneath.filter(|at| !mounted.contains(at)).collect();
+            if mounted.len().saturating_add(more.len()) > at_most {
+                break;
+            }
+            mounted.extend(more);
+            held.push(path.clone());
+        }
+        let rest = self.places.len().saturating_sub(held.len());
+        (held, rest)
     }
 
     /// The sockets on which somebody outside may listen.
@@ -97,8 +121,10 @@ impl Guard {
         closed: &[PathBuf],
         workspace: &Path,
     ) -> Stamps {
-        let before = before.into_iter().flat_map(|before| &before.places);
-        let places = self.places.iter().chain(before).cloned().collect();
+        let all = [Some(&*self), before];
+        let all = all.into_iter().flatten();
+        let places = all.flat_map(|guard| guard.places.iter().chain(&guard.compared));
+        let places = places.cloned().collect();
         let reached = Reached::of(&places, closed, workspace);
         self.unseen.extend(reached.unseen);
         let (stamps, unseen) = Stamps::of(reached.paths);
@@ -164,12 +190,19 @@ impl Walk<'_> {
         }
     }
 
-    /// What of a store of versions steers programs.
+    /// What of a store of versions steers programs. The parts that git begins have these names
+    /// in its stores alone.
     fn parts(&mut self, store: &Path, parts: &[&str]) {
         for part in parts {
             let path = store.join(part);
             if self.there(&path) {
                 self.guard.places.insert(path);
+            }
+        }
+        for part in BEGUN {
+            let path = store.join(part);
+            if self.there(&path) {
+                self.guard.compared.insert(path);
             }
         }
     }
@@ -180,7 +213,7 @@ impl Walk<'_> {
         if is_store {
             self.parts(folder, GIT);
         }
-        let beside = PLAIN.iter().chain(GIT).filter(|_| is_store);
+        let beside = PLAIN.iter().chain(GIT).chain(BEGUN).filter(|_| is_store);
         for (name, is_folder) in entries {
             if is_folder && !beside.clone().any(|part| name == *part) {
                 self.open.push_back((folder.join(&name), Kind::Inner));

@@ -5,20 +5,36 @@ use crate::steering::repository_names;
 /// What of a git store says what git runs, or where it finds that. All else changes with every
 /// commit.
 pub(super) const GIT: &[&str] = &[
+    "branches",
     "commondir",
     "config",
     "config.worktree",
     "gitdir",
     "hooks",
     "info",
+    "remotes",
 ];
 
+/// What of a git store says what it does next, once somebody continues what was begun. Git itself
+/// writes it, so it is compared and not held.
+pub(super) const BEGUN: &[&str] = &["rebase-apply", "rebase-merge", "sequencer"];
+
 /// Stores of versions, with what of each steers programs.
-pub(super) const STORES: [(&str, &[&str]); 4] = [
+pub(super) const STORES: [(&str, &[&str]); 5] = [
     (".git", GIT),
     (
         ".hg",
         &["hgrc", "hgrc-not-shared", "requires", "sharedpath"],
+    ),
+    (
+        ".sl",
+        &[
+            "config",
+            "hgrc",
+            "hgrc-not-shared",
+            "requires",
+            "sharedpath",
+        ],
     ),
     (
         ".jj",

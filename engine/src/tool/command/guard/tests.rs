@@ -57,6 +57,12 @@ fn what_of_a_store_steers_programs_or_leads_to_it_is_guarded() {
     for (above, names, expected) in [
         (".git", "HEAD index objects/ab/c refs/heads/main", ""),
         (".git", "commondir gitdir", "commondir gitdir"),
+        (".git", "remotes/origin branches/x", "branches remotes"),
+        (
+            ".git",
+            "rebase-merge/done rebase-apply/x sequencer/todo",
+            "",
+        ),
         (
             ".git",
             "config hooks/x info/attributes",
@@ -75,6 +81,7 @@ fn what_of_a_store_steers_programs_or_leads_to_it_is_guarded() {
         (".git/modules/a/b", "HEAD config hooks/x", "config hooks"),
         (".git/modules/a/modules/b", "HEAD commondir", "commondir"),
         (".hg", "sharedpath store/x", "sharedpath"),
+        (".sl", "config hgrc store/x", "config hgrc"),
         (".jj/repo/store/git", "HEAD config", "config"),
         (
             "d/x",
@@ -163,6 +170,39 @@ fn each_change_of_a_guarded_place_is_told() {
     let large = |root: &Path| write(root, ".envrc", &"x".repeat(2 << 20));
     let as_large = |root: &Path| write(root, ".envrc", &"y".repeat(2 << 20));
     assert_eq!(told(&[], large, as_large), "~.envrc");
+}
+
+#[test]
+fn what_git_writes_itself_is_told_and_not_held() {
+    let nothing = |_: &Path| {};
+    for store in [".git", ".git/worktrees/w", ".git/modules/m"] {
+        let head = format!("{store}/HEAD");
+        let begun = format!("{store}/rebase-merge");
+        let todo = format!("{begun}/git-rebase-todo");
+        let evil = |root: &Path| write(root, &todo, "exec evil\n");
+        assert_eq!(told(&[&head], nothing, evil), format!("+{begun}"));
+        assert_eq!(told(&[&head, &todo], nothing, evil), format!("~{todo}"));
+    }
+    let evil = |root: &Path| write(root, ".git/sequencer/todo", "pick evil\n");
+    assert_eq!(told(&[".git/HEAD"], nothing, evil), "+.git/sequencer");
+}
+
+#[test]
+fn as_many_as_can_be_mounted_are_held_and_the_rest_is_counted() {
+    let (_folder, root) = workspace(&["a/b/.npmrc", "a/b/.envrc", "c/.envrc", ".envrc", "d/x"]);
+    let guard = Guard::of(&root, &[]);
+    let held = |at_most| {
+        let (held, rest) = guard.held_by(&root, at_most);
+        let held: Vec<_> = held.iter().map(|at| relative(&root, at)).collect();
+        (held.join(" "), rest)
+    };
+    let told = |held: &str, rest| (held.to_owned(), rest);
+    assert_eq!(held(0), told("", 4));
+    assert_eq!(held(2), told(".envrc", 3));
+    assert_eq!(held(3), told(".envrc c/.envrc", 2));
+    // The folders on the way count once.
+    assert_eq!(held(6), told(".envrc c/.envrc a/b/.envrc", 1));
+    assert_eq!(held(7), told(".envrc c/.envrc a/b/.envrc a/b/.npmrc", 0));
 }
 
 #[test]
