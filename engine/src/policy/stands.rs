@@ -11,7 +11,7 @@ use placet_ledger::policy::ApprovalPolicy;
 use super::command::{Certain, certain};
 use super::gate::gate;
 use super::grant::CommandEntry;
-use super::ruled::{read, subject};
+use super::ruled::{links, read, subject};
 use super::rules::{Effect, Rules, Stand};
 use crate::shell::explain::{Explanation, explain};
 use crate::shell::wide::Command;
@@ -190,6 +190,7 @@ fn member(
     let alone = super::rules::Subject {
         tool: input.tool.as_str(),
         command: Some(&text),
+        links: links(input),
         paths: &[],
     };
     let rules = sets.iter().flat_map(|set| set.rules.stands(&alone));
@@ -230,6 +231,8 @@ fn short(entry: &CommandEntry, command: &CommandInput, sets: &[Set]) -> Option<S
     if entry.digest.is_some_and(|digest| digest != program.digest) {
         return Some(String::from("the file of the program has changed since"));
     }
-    let keeps_out = sets.iter().find_map(|set| set.rules.destructive(text));
+    let keeps_out = sets
+        .iter()
+        .find_map(|set| set.rules.destructive_with(text, &program.links));
     keeps_out.map(|rule| format!("{} keeps the command out of every entry", rule.name()))
 }
