@@ -416,7 +416,7 @@ fn a_file_of_rules_is_checked_without_coming_into_force() {
     rule:yarn-test
       allows the command yarn test, by its key, with TCP 443
       warning: it never speaks: rule:yarn denies all that it matches
-      warning: it allows whatever yarn is told to run
+      warning: it allows more than it says: yarn runs code of the workspace, which the agent can write
     3 rules, 2 examples as written
     -- stderr --
     -- exit 0 --

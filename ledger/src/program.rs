@@ -1,5 +1,7 @@
 //! The program that a proposed command would run, as it was found when the proposal was made.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -35,6 +37,9 @@ pub struct Program {
     pub argv: Vec<String>,
     /// Hash of the program's file, purpose `file`.
     pub digest: Digest,
+    /// Words of the command that lead to programs of another name, and the real paths of these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub links: BTreeMap<String, String>,
     /// Words of the command that name places neither in the workspace nor in the system.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,

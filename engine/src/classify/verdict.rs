@@ -7,15 +7,15 @@ use serde::Deserialize;
 /// Characters of a plugin's reason that are kept.
 const REASON_CHARS_MAX: usize = 500;
 
-/// The tier that the reply of a model names.
+/// The tier that the reply of a model names: the word and not a byte more.
 pub(super) fn tier(reply: &str) -> Option<RiskTier> {
-    match word(line(reply))? {
+    match word(reply)? {
         Word::Tier(tier) => Some(tier),
         Word::Demand(_) | Word::Pass => None,
     }
 }
 
-/// A text without the one line feed that may end it.
+/// What a program wrote, without the one line feed that may end it.
 fn line(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
 }
@@ -84,13 +84,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tier_is_one_word_with_at_most_one_line_feed_behind_it() {
+    fn a_tier_is_exactly_one_word() {
         for (reply, expected) in [
             ("read-only", Some(RiskTier::ReadOnly)),
             ("low-risk", Some(RiskTier::LowRisk)),
             ("high-risk", Some(RiskTier::HighRisk)),
-            ("read-only\n", Some(RiskTier::ReadOnly)),
-            ("low-risk\n", Some(RiskTier::LowRisk)),
+            ("read-only\n", None),
+            ("low-risk\n", None),
             ("", None),
             ("\n", None),
             ("read-only\n\n", None),
@@ -112,6 +112,21 @@ mod tests {
             ("pass", None),
         ] {
             assert_eq!(tier(reply), expected, "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn a_plugin_may_end_its_word_with_a_line_feed() {
+        for (output, expected) in [
+            ("low-risk", Some(Word::Tier(RiskTier::LowRisk))),
+            ("low-risk\n", Some(Word::Tier(RiskTier::LowRisk))),
+            ("deny\n", Some(Word::Demand(Demand::Deny))),
+            ("low-risk\n\n", None),
+            ("low-risk \n", None),
+            ("", None),
+        ] {
+            let spoken = spoken(output.as_bytes()).map(|spoken| spoken.word);
+            assert_eq!(spoken, expected, "{output:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the rules in force say of a call: those recorded when its run was started, those of now,
 //! and those of its workspace. The strictest holds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use placet_ledger::approval::Demands;
 use placet_ledger::id::Name;
@@ -86,8 +86,15 @@ pub(super) fn subject<'a>(input: &'a GateInput<'_>, paths: &'a [String]) -> Subj
     Subject {
         tool: input.tool.as_str(),
         command: command.map(|command| command.text.as_deref().unwrap_or_default()),
+        links: links(input),
         paths,
     }
+}
+
+/// Words of its command that lead to programs of another name, as its proposal found them.
+pub(super) fn links<'a>(input: &'a GateInput<'_>) -> Option<&'a BTreeMap<String, String>> {
+    let program = input.command.as_ref()?.program.as_ref()?;
+    Some(&program.links)
 }
 
 /// Rules from their recorded text.
@@ -108,7 +115,10 @@ pub(super) fn is_destructive(input: &GateInput<'_>) -> bool {
     };
     let sets = [input.rules.recorded, input.rules.current];
     sets.into_iter().any(|rules| match read(rules) {
-        Ok(rules) => rules.destructive(text).is_some(),
+        Ok(rules) => match links(input) {
+            Some(links) => rules.destructive_with(text, links).is_some(),
+            None => rules.destructive(text).is_some(),
+        },
         // What cannot be read may keep it out.
         Err(Unknown) => true,
     })

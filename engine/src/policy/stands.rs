@@ -13,7 +13,7 @@ use super::command::{Certain, certain};
 use super::gate::gate;
 use super::grant::CommandEntry;
 use super::near::short;
-use super::ruled::{read, subject};
+use super::ruled::{links, read, subject};
 use super::rules::{Effect, Rules, Stand};
 use crate::shell::explain::{Explanation, explain};
 use crate::shell::wide::Command;
@@ -205,6 +205,7 @@ fn member(
     let alone = super::rules::Subject {
         tool: input.tool.as_str(),
         command: Some(&text),
+        links: links(input),
         paths: &[],
     };
     let rules = sets.iter().flat_map(|set| set.rules.stands(&alone));

@@ -20,6 +20,8 @@ pub struct SimProgram {
     pub class: ProgramClass,
     /// Where it lies; beneath `/usr/bin` if absent.
     pub path: Option<String>,
+    /// Words that lead to programs of another name, and the paths of these.
+    pub links: BTreeMap<String, String>,
     /// Words that name places neither in the workspace nor in the system.
     pub outside: Vec<String>,
     /// What the configuration of a repository can make it run.
@@ -36,6 +38,7 @@ impl Default for SimProgram {
         Self {
             class: ProgramClass::System,
             path: None,
+            links: BTreeMap::new(),
             outside: Vec::new(),
             repository: Vec::new(),
             network: BTreeSet::new(),
@@ -58,6 +61,7 @@ pub(super) fn draft(arguments: &Value, programs: &Programs) -> Draft {
     let program = Program {
         argv: shell_argv.map(str::to_owned).to_vec(),
         digest: digest(Purpose::File, path.as_bytes()),
+        links: known.links,
         outside: known.outside,
         path,
         repository: known.repository,

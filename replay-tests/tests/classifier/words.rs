@@ -19,13 +19,11 @@ async fn said(does: Does) -> (Came, RiskTier, String) {
 }
 
 #[tokio::test]
-async fn exact_words_count_with_the_end_of_their_line() {
+async fn exact_words_count() {
     for (reply, tier, expected) in [
         ("read-only", RiskTier::ReadOnly, Came::Ran),
         ("low-risk", RiskTier::LowRisk, Came::Ran),
         ("high-risk", RiskTier::HighRisk, Came::Asked),
-        ("read-only\n", RiskTier::ReadOnly, Came::Ran),
-        ("low-risk\n", RiskTier::LowRisk, Came::Ran),
     ] {
         let (came, judged, reason) = said(Does::says(reply)).await;
         assert_eq!((came, judged), (expected, tier), "{reply:?}");
@@ -39,6 +37,8 @@ const OTHERS: &[&str] = &[
     " ",
     "\n",
     "\t\n",
+    "read-only\n",
+    "low-risk\n",
     " low-risk",
     "low-risk\n\n",
     "low-risk\r\n",

@@ -119,7 +119,16 @@ const PROGRAMS: &[(Caution, Words, &str)] = &[
         Words::All,
         "c++ c89 c99 cc clang clang++ cpp g++ gcc sort split",
     ),
-    (Caution::Settings, Words::All, "apt apt-get dpkg"),
+    (
+        Caution::Settings,
+        Words::All,
+        "apt apt-get aptitude chg dpkg hg rpm rpmbuild rpmspec",
+    ),
+    (
+        Caution::Settings,
+        Words::These(&["alias", "extension"]),
+        "gh",
+    ),
     (
         Caution::Runner,
         Words::All,
@@ -127,8 +136,8 @@ const PROGRAMS: &[(Caution, Words, &str)] = &[
          corepack cross ctest deno dotnet esbuild eslint gmake gradle gradlew gulp hatch \
          invoke jest just lerna make maven meson mise mix mocha mvn mvnw ninja nix \
          nix-build nix-shell node nodejs nox npm npx nx pdm pip pipenv pipx pnpm pnpx \
-         poetry pre-commit pytest rake rspec rustup sbt scons stack task tox ts-node tsx \
-         turbo uv uvx vite vitest webpack yarn yarnpkg zig",
+         poetry pre-commit pytest rails rake rspec rustup sbt scons stack task tox ts-node tsx \
+         turbo uv uvx vite vitest webpack wp yarn yarnpkg zig",
     ),
     (
         Caution::Runner,

@@ -76,7 +76,40 @@ const FORCED: &[&str] = &[
     "socat x",
     "ccache x",
     "sshpass x",
+    "logsave x",
+    "sotruss x",
+    "run-parts x",
+    "dpkg-architecture -c",
+    "systemd-cat x",
+    "catchsegv x",
+    "oksh x",
+    "osh x",
+    "pry x",
+    "rails runner",
+    "wp eval",
+    "rpm x",
+    "hg x",
+    "gh alias",
 ];
+
+/// Programs that an entry is cautious about and that run nothing that their words hold, or that
+/// the wide reading knows without their version.
+const NO_HOSTS: &[&str] = &["bc", "c89", "c99", "systemctl"];
+
+#[test]
+fn the_wide_reading_knows_every_program_that_runs_what_its_words_hold() {
+    let runs = |caution| match caution {
+        Caution::Interpreter | Caution::Wrapper | Caution::OtherUser | Caution::Host => true,
+        Caution::Runner | Caution::Elsewhere | Caution::Settings => false,
+    };
+    let listed = PROGRAMS.iter().filter(|(caution, ..)| runs(*caution));
+    let names = listed.flat_map(|(.., names)| names.split(' '));
+    let unknown: Vec<_> = names
+        .filter(|name| !name.ends_with('*') && *name != "." && !NO_HOSTS.contains(name))
+        .filter(|name| !Pattern::parse(name).is_ok_and(|pattern| pattern.may_run_others()))
+        .collect();
+    assert_eq!(unknown, [""; 0]);
+}
 
 #[test]
 fn an_entry_is_a_key_and_nothing_more() {

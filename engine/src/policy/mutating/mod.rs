@@ -7,6 +7,8 @@
 
 mod first;
 mod list;
+mod operands;
+mod script;
 
 use list::{DATA, FIRST, PROGRAMS, RUNS_TEXT, VERBS};
 
@@ -14,10 +16,18 @@ use list::{DATA, FIRST, PROGRAMS, RUNS_TEXT, VERBS};
 pub fn mutating(command: &str) -> Option<String> {
     // Quotes and escapes may join what stands beside them, or part it: both are tried.
     let is_quote = |c: char| matches!(c, '\'' | '"' | '\\');
-    let joined = command.replace("\\\n", "").replace(is_quote, "");
+    let joined = command.replace("\\\n", "");
+    // `$` before a quote is none of the letters, for one of the shells.
+    let marked = joined
+        .replace("$'", "")
+        .replace("$\"", "")
+        .replace(is_quote, "");
+    let joined = joined.replace(is_quote, "");
     let parted = command.replace(is_quote, " ");
     in_text(&joined)
+        .or_else(|| in_text(&marked))
         .or_else(|| in_text(&parted))
+        .or_else(|| operands::changing(command))
         .or_else(|| first::odd(command).map(|word| format!("{word} may be any program")))
 }
 

@@ -1,6 +1,6 @@
 //! What rules say of one call: the strictest of all that match.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use placet_ledger::approval::Demands;
 use placet_ledger::id::Name;
@@ -18,6 +18,8 @@ pub struct Subject<'a> {
     pub tool: &'a str,
     /// The command that it would run.
     pub command: Option<&'a str>,
+    /// Words of it that lead to programs of another name, and the paths of these.
+    pub links: Option<&'a BTreeMap<String, String>>,
     /// The paths that it may write, remove or read, beneath the workspace.
     pub paths: &'a [String],
 }
@@ -59,10 +61,21 @@ pub enum Judgement {
     Silent,
 }
 
+impl Subject<'_> {
+    /// Its command, read once.
+    pub(super) fn read(&self) -> Option<Command> {
+        let links = self.links;
+        self.command.map(|command| match links {
+            Some(links) => Command::read_with(command, links),
+            None => Command::read(command),
+        })
+    }
+}
+
 impl Rules {
     /// What these rules say of a call.
     pub fn judge(&self, subject: &Subject<'_>) -> Judgement {
-        let command = subject.command.map(Command::read);
+        let command = subject.read();
         let key = subject.command.and_then(shell::key);
         let call = Call {
             subject,
@@ -93,10 +106,22 @@ impl Rules {
     /// The rule that keeps a command out of every entry and allow, since it destroys what no undo
     /// brings back.
     pub fn destructive(&self, command: &str) -> Option<&Rule> {
-        let command = Command::read(command);
+        self.keeps_out(&Command::read(command))
+    }
+
+    /// The same of a command of which some words are links.
+    pub fn destructive_with(
+        &self,
+        command: &str,
+        links: &BTreeMap<String, String>,
+    ) -> Option<&Rule> {
+        self.keeps_out(&Command::read_with(command, links))
+    }
+
+    fn keeps_out(&self, command: &Command) -> Option<&Rule> {
         let keeps_out = |rule: &&Rule| match &rule.target {
             Target::Command { pattern, .. } if rule.effect == Effect::NoEntry => {
-                pattern.stands_to(&command) == Match::Matches
+                pattern.stands_to(command) == Match::Matches || pattern.may_become(command)
             }
             Target::Command { .. } | Target::Tool | Target::Path { .. } => false,
         };
@@ -188,9 +213,10 @@ impl Rule {
         let subject = Subject {
             tool: self.tool.as_ref().map_or("", Name::as_str),
             command: is_command.then_some(example),
+            links: None,
             paths: if is_command { &[] } else { &paths },
         };
-        let command = subject.command.map(Command::read);
+        let command = subject.read();
         let key = subject.command.and_then(shell::key);
         self.stands_to(&Call {
             subject: &subject,

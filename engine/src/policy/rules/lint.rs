@@ -5,7 +5,8 @@ use placet_ledger::id::Name;
 
 use crate::shell::wide::Match;
 
-use super::{Effect, Rule, Rules, Target};
+use super::{Effect, Rule, Rules, Target, shipped};
+use crate::policy::allowlist::caution;
 
 /// Something that whoever wrote the rules should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,15 +57,29 @@ impl Rules {
                 let what = "binds what writes and removes, not what tools read or commands touch";
                 warn(String::from(what));
             }
-            if let (Effect::Allow, Target::Command { pattern, .. }) = (rule.effect, &rule.target)
-                && pattern.runs_others()
-            {
-                let program = pattern.program();
-                warn(format!("allows whatever {program} is told to run"));
+            if let (Effect::Allow, Target::Command { entry, .. }) = (rule.effect, &rule.target) {
+                if let Some(caution) = caution(entry) {
+                    let program = entry.split(' ').next().unwrap_or_default();
+                    warn(format!(
+                        "allows more than it says: {program} {}",
+                        caution.why()
+                    ));
+                }
+                for (example, by) in kept_out(rule) {
+                    warn(format!(
+                        "does not let its example {example:?} run: {by} keeps it out"
+                    ));
+                }
             }
         }
         warnings
     }
+}
+
+/// Examples of an allow that it does not let run, and the shipped rules by which they ask.
+fn kept_out(rule: &Rule) -> impl Iterator<Item = (&str, &Name)> {
+    let examples = rule.written.matches.iter().map(String::as_str);
+    examples.filter_map(|example| Some((example, shipped().destructive(example)?.name())))
 }
 
 fn is_same(rule: &Rule, other: &Rule) -> bool {

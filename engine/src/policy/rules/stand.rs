@@ -2,7 +2,7 @@
 //! are about its program and do not cover it.
 
 use crate::shell;
-use crate::shell::wide::{Command, Match};
+use crate::shell::wide::Match;
 
 use super::judge::Call;
 use super::{Effect, Rule, Rules, Subject, Target};
@@ -21,7 +21,7 @@ pub enum Stand {
 impl Rules {
     /// The rules that are about a call, or nearly, and how they stand to it.
     pub fn stands(&self, subject: &Subject<'_>) -> Vec<(&Rule, Stand)> {
-        let command = subject.command.map(Command::read);
+        let command = subject.read();
         let key = subject.command.and_then(shell::key);
         let call = Call {
             subject,

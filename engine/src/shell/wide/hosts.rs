@@ -1,17 +1,26 @@
 //! Programs that run others: which words of a command may be programs in turn, and which cannot be
 //! read.
 
+use super::found::runs_what_it_finds;
 use super::programs::{Kind, is_outright, kind, starts_a_shell, with};
 use super::scan::{Segment, Word, is_assignment};
 use super::{is_flag, script};
 
 /// What was found about one command.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts about one command, each known by its name"
+)]
 pub(super) struct Found {
     /// Which programs it runs cannot all be read.
     pub(super) unreadable: bool,
     /// It runs other programs, whose names may hang on its flags.
     pub(super) hosts: bool,
+    /// It may run an alias of git.
+    pub(super) aliases: bool,
+    /// It has git read settings that may hold one.
+    pub(super) includes: bool,
     /// It takes words from elsewhere: patterns are matched by their program alone.
     pub(super) loose: bool,
 }
@@ -24,6 +33,15 @@ pub(super) const OPENERS: &[&str] = &[
 
 /// At how many of its words one command is looked at anew.
 const HOSTS_MAX: usize = 16;
+
+/// Where in a command its program stands.
+pub(super) fn program_at(segment: &Segment) -> Option<usize> {
+    segment.words.iter().position(|word| {
+        let text = word.text.as_str();
+        let passed = word.target || OPENERS.contains(&text) || (is_flag(text) && !word.expands);
+        !passed && (!is_assignment(word) || text.starts_with('='))
+    })
+}
 
 /// Looks at one command.
 pub(super) fn look(segment: &Segment, found: &mut Found) {
@@ -49,7 +67,7 @@ pub(super) fn look(segment: &Segment, found: &mut Found) {
         found.unreadable |= word.expands;
         host(rest, segment.fed, found);
     }
-    found.unreadable |= handed_on(segment);
+    found.unreadable |= handed_on(segment) || runs_what_it_finds(segment);
 }
 
 /// Whether some word names an interpreter that gets code, whatever runs it.

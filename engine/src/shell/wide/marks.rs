@@ -73,7 +73,32 @@ const WITH: &[(&str, Kind, &[&str])] = &[
             "--makefile=/proc/",
         ],
     ),
-    ("make gmake", Kind::Text, &["--eval", "-E", "SHELL="]),
+    (
+        "make gmake",
+        Kind::Text,
+        &["--eval", "-E", "SHELL=", "MAKEFLAGS="],
+    ),
+    (
+        "apt apt-get apt-cache apt-mark aptitude",
+        Kind::Text,
+        &["-o", "--option", "-c", "--config-file"],
+    ),
+    (
+        "dpkg",
+        Kind::Text,
+        &["--pre-invoke", "--post-invoke", "--status-logger"],
+    ),
+    (
+        "rpm rpmbuild rpmspec",
+        Kind::Text,
+        &["--eval", "-E", "--define", "-D", "--pipe", "--load"],
+    ),
+    ("hg chg", Kind::Text, &["--config", "--config-file"]),
+    ("gh", Kind::Text, &["alias", "extension"]),
+    ("cargo", Kind::Text, &["watch", "--config"]),
+    ("rustup", Kind::Wrapper, &["run"]),
+    ("rails", Kind::Code, &["runner", "r", "console", "c"]),
+    ("wp", Kind::Code, &["eval", "shell", "--exec"]),
     (
         "gcc g++ cc c++ gfortran",
         Kind::Code,
@@ -84,7 +109,16 @@ const WITH: &[(&str, Kind, &[&str])] = &[
         Kind::Text,
         &["-exec", "-toolexec", "--exec", "--toolexec"],
     ),
-    ("less", Kind::Text, &["+"]),
+    ("less more pager", Kind::Text, &["+"]),
+    ("buildah", Kind::Wrapper, &["run"]),
+    ("docker-compose", Kind::Wrapper, &["run", "exec"]),
+    ("crictl ctr lxc", Kind::Wrapper, &["exec", "run"]),
+    ("vagrant", Kind::Text, &["ssh", "-c", "--command"]),
+    (
+        "c cpp clang clang++",
+        Kind::Code,
+        &["-wrapper", "--wrapper", "-fplugin"],
+    ),
     ("split gsplit", Kind::Text, &["--filter"]),
     ("curl", Kind::Text, &["--proxy-command"]),
     (
@@ -142,7 +176,7 @@ pub(super) fn kind(name: &str, behind: &[Word]) -> Option<Kind> {
 }
 
 /// Whether a word is, holds or shortens a mark.
-fn is_mark(mark: &str, word: &str) -> bool {
+pub(super) fn is_mark(mark: &str, word: &str) -> bool {
     if mark.starts_with("--") {
         return is_long(mark, word);
     }

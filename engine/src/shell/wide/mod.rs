@@ -9,16 +9,22 @@
 //! What a script, a makefile or an alias kept in a file does is beyond it; a file that the text
 //! itself writes and runs makes it unreadable.
 
+mod aliases;
+mod filled;
+mod found;
+mod globs;
 mod hosts;
 mod made;
 mod marks;
 mod programs;
 mod scan;
 mod script;
+mod settings;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::shell::{self, Reading};
@@ -65,27 +71,87 @@ pub struct Command {
     plain: bool,
     /// What the programs in it do with their words.
     found: hosts::Found,
+    /// The same with the files that its words lead to.
+    followed: Option<Box<Self>>,
 }
 
 impl Command {
     /// Reads a command, in time linear in its length.
     pub fn read(command: &str) -> Self {
         let scanned = scan::scan(command);
+        let plain = scanned.plain && matches!(shell::read(command), Reading::Plain(_));
+        let mut read = Self {
+            texts: texts(command),
+            plain,
+            found: hosts::Found::default(),
+            followed: None,
+            segments: scanned.segments,
+        };
+        if command.contains("$'") || command.contains("$\"") {
+            let words = read.segments.iter().flat_map(|segment| &segment.words);
+            let words: Vec<_> = words.map(|word| without_case(&word.text)).collect();
+            read.texts.push(words.join(" "));
+        }
+        read.look(scanned.unreadable);
+        read
+    }
+
+    /// Reads a command of which some words are links: the file that each leads to counts too.
+    pub fn read_with(command: &str, links: &BTreeMap<String, String>) -> Self {
+        let mut read = Self::read(command);
+        if links.is_empty() {
+            return read;
+        }
+        let base = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let mut followed = read.clone();
+        let segments = followed.segments.iter_mut();
+        for word in segments.flat_map(|segment| &mut segment.words) {
+            let (flag, value) = match word.text.split_once('=') {
+                Some((flag, value)) if is_flag(flag) => (Some(flag), value),
+                Some(_) | None => (None, word.text.as_str()),
+            };
+            if let Some(real) = links.get(value).map(base) {
+                word.text = flag.map_or_else(|| real.clone(), |flag| format!("{flag}={real}"));
+            }
+        }
+        followed.texts = links
+            .values()
+            .map(base)
+            .map(|name| without_case(&name))
+            .collect();
+        followed.look(read.found.unreadable);
+        read.followed = Some(Box::new(followed));
+        read
+    }
+
+    fn look(&mut self, unreadable: bool) {
         let mut found = hosts::Found::default();
-        for segment in &scanned.segments {
+        for segment in &self.segments {
             hosts::look(segment, &mut found);
         }
-        found.unreadable |= scanned.unreadable || made::runs_its_own(&scanned.segments);
-        Self {
-            texts: texts(command),
-            plain: scanned.plain && matches!(shell::read(command), Reading::Plain(_)),
-            found,
-            segments: scanned.segments,
-        }
+        found.unreadable |= unreadable
+            || made::runs_its_own(&self.segments)
+            || settings::unreadable(&self.segments);
+        found.includes = settings::includes(&self.segments);
+        found.aliases = aliases::may_hold_one(&self.segments);
+        self.found = found;
     }
-}
 
-impl Command {
+    /// The words of each of its commands, without files behind redirections.
+    pub fn argvs(&self) -> impl Iterator<Item = Vec<&str>> {
+        self.segments.iter().map(|segment| {
+            let words = segment.words.iter().filter(|word| !word.target);
+            words.map(|word| word.text.as_str()).collect()
+        })
+    }
+
+    /// The words that the shell gives to programs as they are written.
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
+        let words = self.segments.iter().flat_map(|segment| &segment.words);
+        let literal = words.filter(|word| !word.target && !word.expands);
+        literal.map(|word| word.text.as_str())
+    }
+
     /// The commands that the shell would run of it, each written so that it is read as one; one
     /// alone where nothing joins several.
     pub fn members(&self) -> Vec<String> {
@@ -165,6 +231,12 @@ impl Pattern {
         programs::is_host(&self.program)
     }
 
+    /// Whether it is known as one that runs others, if only with some words.
+    #[cfg(test)]
+    pub(crate) fn may_run_others(&self) -> bool {
+        self.runs_others() || programs::with(&self.program)
+    }
+
     /// The name of the program.
     pub fn program(&self) -> &str {
         &self.program
@@ -180,8 +252,21 @@ impl Pattern {
         self.stands_to(&Command::read(command))
     }
 
-    /// How a command that was read stands to it.
+    /// How a command that was read stands to it, also by the files that its words lead to.
     pub fn stands_to(&self, command: &Command) -> Match {
+        let typed = self.stands_to_one(command);
+        match (typed, &command.followed) {
+            (Match::Matches, _) | (_, None) => typed,
+            (Match::Unreadable | Match::Apart, Some(followed)) => {
+                match self.stands_to_one(followed) {
+                    Match::Apart => typed,
+                    stricter @ (Match::Matches | Match::Unreadable) => stricter,
+                }
+            }
+        }
+    }
+
+    fn stands_to_one(&self, command: &Command) -> Match {
         if command.plain {
             let words = command.segments.first().map(|segment| &segment.words);
             let found = self.among(words.map_or(&[], Vec::as_slice), command.found.hosts);
@@ -193,7 +278,14 @@ impl Pattern {
         let by_name = !command.plain || command.found.loose || command.found.unreadable;
         if by_name && self.is_named_in(command) {
             Match::Matches
-        } else if command.found.unreadable {
+        } else if command.found.unreadable
+            || command.found.includes
+            || (command.found.aliases && self.program == "git")
+            || command
+                .segments
+                .iter()
+                .any(|segment| self.may_fill(segment))
+        {
             Match::Unreadable
         } else {
             Match::Apart
@@ -208,13 +300,18 @@ impl Pattern {
         texts.any(|text| text.split(apart).any(|name| named(trimmed(name))))
     }
 
-    /// Whether a name without case is the program, or a file of its own for the first word.
+    /// Whether a name without case is the program, also with a version, or a file of its own for
+    /// the first word.
     fn names(&self, name: &str) -> bool {
         let name = program_name(name);
         let rest = name.strip_prefix(self.program.as_str());
         rest.is_some_and(|rest| {
             let first = self.words.first().map(|word| without_case(word));
-            rest.is_empty() || first.is_some_and(|first| rest.strip_prefix('-') == Some(&first))
+            let numbered = self.program.ends_with(|c: char| c.is_ascii_digit());
+            let version = rest.strip_prefix('.').filter(|_| numbered).unwrap_or(rest);
+            rest.is_empty()
+                || is_version(version)
+                || first.is_some_and(|first| rest.strip_prefix('-') == Some(&first))
         })
     }
 
@@ -279,6 +376,17 @@ impl Pattern {
             open
         })
     }
+}
+
+/// Whether what stands behind a program's name says which version, and perhaps which build, it is.
+fn is_version(rest: &str) -> bool {
+    let rest = rest.strip_prefix('-').unwrap_or(rest);
+    let version = match rest.split_once('-') {
+        Some((version, _)) if version.contains('.') => version,
+        Some(_) | None => rest,
+    };
+    let numbers = |c: char| c.is_ascii_digit() || c == '.';
+    version.starts_with(|c: char| c.is_ascii_digit()) && version.chars().all(numbers)
 }
 
 /// A name without what a sentence leaves at its ends.

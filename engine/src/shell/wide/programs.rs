@@ -33,7 +33,8 @@ const CODE: &str = "\
 
 /// Shells.
 const SHELLS: &str = "\
-    sh bash rbash dash zsh ksh mksh pdksh lksh posh sash ash yash fish csh tcsh rc es";
+    sh bash rbash dash zsh ksh mksh pdksh lksh posh sash ash yash fish csh tcsh rc es \
+    oksh osh ysh hush mrsh gash nash loksh";
 
 /// Pythons.
 const PYTHONS: &str = "\
@@ -43,14 +44,15 @@ const PYTHONS: &str = "\
 const OTHERS: &str = "\
     perl ruby irb node nodejs deno bun ts-node tsx php lua luajit tclsh wish groovy scala r \
     rscript julia guile racket sbcl clisp ghci runghc erl elixir iex jshell ocaml swipl gjs \
-    qjs xonsh elvish nu ipython raku janet bb clojure";
+    qjs xonsh elvish nu ipython raku janet bb clojure pry java kotlin escript \
+    ghc runhaskell swift pdb";
 
 /// Programs that give words to a shell, or have commands of their own that run programs.
 const TEXTS: &str = "\
     ssh su runuser script flock watch tmux screen nix-shell sqlite psql mysql mariadb gdb \
     gdbtui lldb vim vi nvim view rview rvim gvim vimdiff ex ed emacs emacsclient m dc entr \
     hyperfine concurrently nodemon watchexec sg xterm mosh socat ncat nc sftp ftp lftp \
-    docker-ssh sem newgrp telnet busctl rsh gnuplot octave";
+    docker-ssh sem newgrp editor telnet busctl rsh gnuplot octave";
 
 /// Programs that run the one that their words name.
 const WRAPPERS: &str = "\
@@ -61,7 +63,11 @@ const WRAPPERS: &str = "\
     capsh tini dumb-init catatonit coproc torsocks proxychains tsocks eatmydata faketime npx \
     pnpx bunx uvx pipx rlwrap flatpak-spawn wsl winpty alias hash enable ccache moreutils ifne \
     errno pee retry daemonize daemon start-stop-daemon sshpass run0 machinectl linux linux32 \
-    linux64 i386 x86_64 noglob nocorrect";
+    linux64 i386 x86_64 noglob nocorrect logsave sotruss run-parts dpkg-architecture catchsegv \
+    choom runcon systemd-inhibit systemd-cat uclampset ts tsp softlimit chpst envdir envuidgid \
+    setuidgid s6-setuidgid pgrphack fghack systemd-nspawn schroot nocache cpulimit trickle torify \
+    aa-exec rr heaptrack uftrace reptyr dtach abduco nq ssh-agent wine qemu-x86_64 \
+    qemu-aarch64 gtime sandbox-exec sudoedit service ldd";
 
 /// Programs that start a shell, which reads what they are fed.
 const STARTERS: &str = "\

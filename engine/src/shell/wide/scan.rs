@@ -282,7 +282,8 @@ impl Scan<'_> {
                 '\'' => return,
                 '\\' => match self.chars.next() {
                     Some('n' | 't' | 'r' | 'a' | 'b' | 'e' | 'f' | 'v') => self.push(' '),
-                    Some(c @ ('\\' | '\'' | '"' | '?')) => self.push(c),
+                    Some(c @ ('\\' | '"' | '?')) => self.push(c),
+                    // Where `$` only stands before a quote, this one ends it.
                     Some(_) | None => self.note(Sign::Unreadable),
                 },
                 c => self.push(c),

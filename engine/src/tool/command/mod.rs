@@ -8,6 +8,7 @@
 mod execute;
 mod gitconfig;
 mod guard;
+mod links;
 mod machine;
 mod operands;
 mod places;

@@ -142,7 +142,7 @@ fn missing(name: &str, error: &io::Error) -> ProgramError {
     }
 }
 
-fn is_runnable(path: &Path) -> bool {
+pub(super) fn is_runnable(path: &Path) -> bool {
     path.is_file() && access(path, Access::EXEC_OK).is_ok()
 }
 

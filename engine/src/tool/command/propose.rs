@@ -9,6 +9,7 @@ use placet_ledger::program::Program;
 use serde_json::{Value, json};
 
 use super::guard::Guard;
+use super::links::links;
 use super::operands::Operands;
 use super::places::outside;
 use super::program::{Found, SHELL, Search, is_builtin};
@@ -146,6 +147,7 @@ fn program(
     let program = Program {
         argv,
         digest: found.digest,
+        links: links(&search, command),
         outside: plain.map_or_else(Vec::new, |plain| outside(workspace, plain)),
         path: found.path.clone(),
         repository: plain.map_or_else(Vec::new, |plain| configured(workspace, plain)),

@@ -46,6 +46,10 @@ const WRONG: &[(&str, &str)] = &[
     ),
     ("command = 'git && ls'\neffect = 'allow'", "by their key"),
     (
+        "command = 'git push && x'\neffect = 'allow'",
+        "by their key",
+    ),
+    (
         "path = '/etc/x'\neffect = 'deny'",
         "no path beneath the workspace",
     ),
@@ -283,7 +287,10 @@ fn what_never_speaks_is_warned_about() {
         ),
         (
             "[[rules]]\ncommand='git push'\neffect='ask'\n[[rules]]\ncommand='git'\neffect='allow'",
-            vec![],
+            vec![
+                "rule:git allows more than it says: git can be told by its own settings to run \
+                 any program",
+            ],
         ),
         (
             "[[rules]]\npath='a/**'\neffect='ask'\n\
@@ -297,8 +304,25 @@ fn what_never_speaks_is_warned_about() {
             "[[rules]]\ncommand='python3'\neffect='allow'\n\
                 [[rules]]\ncommand='sudo apt'\neffect='allow'",
             vec![
-                "rule:python3 allows whatever python3 is told to run",
-                "rule:sudo-apt allows whatever sudo is told to run",
+                "rule:python3 allows more than it says: python3 runs whatever code it is given",
+                "rule:sudo-apt allows more than it says: sudo acts as another user",
+            ],
+        ),
+        (
+            "[[rules]]\ncommand='logsave'\neffect='allow'\n\
+                [[rules]]\ncommand='npm test'\neffect='allow'",
+            vec![
+                "rule:logsave allows more than it says: logsave can be told by its words to run \
+                 other programs",
+                "rule:npm-test allows more than it says: npm runs code of the workspace, which \
+                 the agent can write",
+            ],
+        ),
+        (
+            "[[rules]]\ncommand='rm'\neffect='allow'\nmatch=['rm x', 'rm -rf x', 'rm *']",
+            vec![
+                "rule:rm does not let its example \"rm -rf x\" run: rule:rm-r keeps it out",
+                "rule:rm does not let its example \"rm *\" run: rule:rm-r keeps it out",
             ],
         ),
     ] {

@@ -4,7 +4,7 @@ mod demands;
 mod loads;
 mod shipped;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use placet_ledger::approval::{Assurance, Demands};
 
@@ -21,6 +21,7 @@ fn on_command(rules: &Rules, command: &str) -> Judgement {
     rules.judge(&Subject {
         tool: "execute_command",
         command: Some(command),
+        links: None,
         paths: &[],
     })
 }
@@ -30,6 +31,7 @@ fn on_paths(rules: &Rules, tool: &str, paths: &[&str]) -> Judgement {
     rules.judge(&Subject {
         tool,
         command: None,
+        links: None,
         paths: &paths,
     })
 }
@@ -112,9 +114,39 @@ fn a_demand_asks_for_its_people_however_the_command_is_written() {
     let other = Subject {
         tool: "write_file",
         command: None,
+        links: None,
         paths: &["kubectl delete".to_owned()],
     };
     assert_eq!(rules.judge(&other), Judgement::Silent);
+}
+
+#[test]
+fn a_link_counts_as_the_file_that_it_leads_to() {
+    let rules = rules("[[rules]]\ncommand='git tag'\neffect='deny'");
+    let links = BTreeMap::from([("./x".to_owned(), "/usr/bin/git".to_owned())]);
+    for (command, expected) in [
+        ("./x tag v", deny("rule:git-tag")),
+        ("nice ./x tag v", deny("rule:git-tag")),
+        ("./x zz", unreadable("unreadable:rule:git-tag", 1, None)),
+        ("./x status", Judgement::Silent),
+        ("./y tag v", Judgement::Silent),
+    ] {
+        let subject = Subject {
+            tool: "execute_command",
+            command: Some(command),
+            links: Some(&links),
+            paths: &[],
+        };
+        assert_eq!(rules.judge(&subject), expected, "{command}");
+    }
+    let key = "./x push --force";
+    assert!(super::shipped().destructive(key).is_none());
+    assert!(super::shipped().destructive_with(key, &links).is_some());
+    assert!(
+        super::shipped()
+            .destructive_with("./x push $X", &links)
+            .is_some()
+    );
 }
 
 #[test]
@@ -183,8 +215,41 @@ fn a_deny_beats_an_allow_in_whatever_order() {
             .map(|w| (w.rule.as_str(), w.what.as_str()))
             .collect();
         let what = "never speaks: rule:yarn denies all that it matches";
-        let runs = "allows whatever yarn is told to run";
+        let runs = "allows more than it says: yarn runs code of the workspace, which the agent can \
+             write";
         assert_eq!(about, [("rule:yarn-test", what), ("rule:yarn-test", runs)]);
+    }
+}
+
+#[test]
+fn a_path_is_compared_whole_and_from_the_top() {
+    // A pattern, a path, and whether an allow and a deny match it.
+    for (glob, path, allows, denies) in [
+        ("x", "x", true, true),
+        ("x", "X", false, true),
+        ("x", "x/a", false, true),
+        ("x", "y/x", false, false),
+        ("x/*", "x/a", true, true),
+        ("x/*", "x/a/b", false, true),
+        ("x/*", "x", false, false),
+        ("x/**", "x/a/b", true, true),
+        ("x/**", "x", false, true),
+        ("*.key", "a.key", true, true),
+        ("*.key", "x/a.key", false, false),
+        ("*.key", "a.key/b", false, true),
+        ("**/*.key", "a.key", true, true),
+        ("**/*.key", "x/y/a.key", true, true),
+        ("**/*.key", "x/a.key/b", false, true),
+    ] {
+        let said = |effect: &str| {
+            let text = format!("[[rules]]\ntool='rm'\npath='{glob}'\neffect='{effect}'");
+            on_paths(&rules(&text), "rm", &[path]) != Judgement::Silent
+        };
+        assert_eq!(
+            (said("allow"), said("deny")),
+            (allows, denies),
+            "{glob}: {path}"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod harmless;
 mod marked;
+mod renamed;
 pub(crate) mod respelled;
 
 use proptest::prelude::*;
