@@ -20,7 +20,7 @@ mod scratch;
 mod sockets;
 mod watcher;
 
-pub(crate) use places::{SECRETS, SYSTEM};
+pub(crate) use places::{SYSTEM, holds_secrets, is_secret};
 
 use std::ffi::OsString;
 use std::fs;
