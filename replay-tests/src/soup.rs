@@ -26,7 +26,7 @@ const QUOTES: [&str; 20] = [
     "\"$X\"", "'\n'", "\"\n\"", "$'a\\'", "$'a'", "\\$", "\\`",
 ];
 
-const EXPANSIONS: [&str; 30] = [
+const EXPANSIONS: [&str; 42] = [
     "$X",
     "$A",
     "${X}",
@@ -57,6 +57,18 @@ const EXPANSIONS: [&str; 30] = [
     "{a",
     "$(\\\nsub x)",
     "${X:=`sub x`}",
+    "${X:=b}",
+    "${X:+a b}",
+    "${X-a#b}",
+    "${A:?a;b}",
+    "${#X}",
+    "${X#x}",
+    "${X##*/}",
+    "${X%.*}",
+    "${X/a/b}",
+    "${X^^}",
+    "${A:-a>f}",
+    "${A:-~|[a}",
 ];
 
 const OPERATORS: [&str; 42] = [

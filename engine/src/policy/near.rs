@@ -1,5 +1,7 @@
 //! Which entry of the per-command list nearly covered a command, and why it did not.
 
+use std::collections::BTreeMap;
+
 use placet_ledger::id::{GrantId, Name};
 use placet_ledger::judge::{CommandInput, GateInput};
 use placet_ledger::view::Nearly;
@@ -40,8 +42,10 @@ pub fn nearest_entry(input: &GateInput<'_>, over: &[OverEntry]) -> Option<Nearly
         .into_iter()
         .filter_map(|text| read(text).ok())
         .collect();
-    let keeps_out = |text: &str| {
-        let mut rules = sets.iter().filter_map(|set| set.destructive(text));
+    let keeps_out = |text: &str, links: &Links| {
+        let mut rules = sets
+            .iter()
+            .filter_map(|set| set.destructive_with(text, links));
         rules.next().map(|rule| rule.name().clone())
     };
     let mut near: Vec<(Nearness, Nearly)> = Vec::new();
@@ -102,12 +106,15 @@ fn nearness(entry: &str, text: &str) -> Option<Nearness> {
     same.then_some(Nearness::Program)
 }
 
-/// Why an entry does not cover a command; `keeps_out` is the rule that keeps a text out of every
-/// entry.
+/// Words of a command that lead to programs of another name.
+type Links = BTreeMap<String, String>;
+
+/// Why an entry does not cover a command; `keeps_out` is the rule that keeps a text, in which some
+/// words are links, out of every entry.
 pub(super) fn short(
     entry: &CommandEntry,
     command: &CommandInput,
-    keeps_out: impl Fn(&str) -> Option<Name>,
+    keeps_out: impl Fn(&str, &Links) -> Option<Name>,
 ) -> Option<String> {
     let text = command.text.as_deref().unwrap_or_default();
     let Some(key) = key(text) else {
@@ -126,7 +133,7 @@ pub(super) fn short(
     if entry.digest.is_some_and(|digest| digest != program.digest) {
         return Some(String::from("the file of the program has changed since"));
     }
-    keeps_out(text).map(|rule| format!("{rule} keeps the command out of every entry"))
+    keeps_out(text, &program.links).map(|rule| format!("{rule} keeps the command out of every entry"))
 }
 
 #[cfg(test)]

@@ -186,8 +186,9 @@ fn command_stands(
                     .difference(&entry.network)
                     .copied()
                     .collect(),
-                short: short(entry, command, |text| {
-                    let keeps_out = sets.iter().find_map(|set| set.rules.destructive(text));
+                short: short(entry, command, |text, links| {
+                    let mut sets = sets.iter();
+                    let keeps_out = sets.find_map(|set| set.rules.destructive_with(text, links));
                     keeps_out.map(|rule| rule.name().clone())
                 }),
             })

@@ -95,7 +95,7 @@ fn hazards_are_found_with_their_places() {
         ("(\\\n(i++))", "Arithmetic@0"),
         ("a[1 + 1]=2 b", "Arithmetic@0"),
         ("export a[1 + 1]=2", "Arithmetic@7"),
-        ("echo ${a:-b}", "Expansion@5"),
+        ("echo ${a:-$b}", "Expansion@5"),
         ("echo $\\\n(a)", "Expansion@5"),
         ("cat <(a)", "ProcessSubstitution@4"),
         ("cat >\\\n(a)", "ProcessSubstitution@4"),

@@ -8,6 +8,7 @@ use super::token::{Expansion, Lexeme, Stop, is_name_part, is_name_start};
 
 const BRACES: &str = "braces, which bash may make into several words";
 const BRACED_NAME: &str = "a variable in braces";
+const BRACED_WORD: &str = "a variable in braces, and what becomes of it";
 const CHARACTER: &str = "a character that shells or people may take for another";
 const LAST_BACKSLASH: &str = "a backslash at the end";
 const SHELLS_PART: &str = "a quote with `$`, which dash and bash read differently";
@@ -240,18 +241,23 @@ impl Lexer<'_> {
         builder.variable(&written);
     }
 
-    /// `${NAME}`; all else between braces may assign, substitute or fail.
+    /// `${NAME}`, and what is certain to do no more than make a text of it; all else between braces
+    /// may run what a variable holds.
     fn braced(&mut self, builder: &mut Builder) -> Result<(), Stop> {
         let rest = self.cursor.rest();
         let Some(close) = rest.find('}') else {
             return Err(self.stop(HazardKind::Unterminated));
         };
-        let name = rest.get("${".len()..close).unwrap_or_default();
-        if !is_parameter(name) {
+        let inside = rest.get("${".len()..close).unwrap_or_default();
+        let why = if is_parameter(inside) {
+            BRACED_NAME
+        } else if has_plain_word(inside) {
+            BRACED_WORD
+        } else {
             return Err(self.stop(HazardKind::Expansion));
-        }
+        };
         builder.variable(rest.get(..=close).unwrap_or_default());
-        builder.not_plain(BRACED_NAME);
+        builder.not_plain(why);
         self.cursor.skip(close.saturating_add(1));
         Ok(())
     }
@@ -304,6 +310,32 @@ fn is_parameter(text: &str) -> bool {
     let is_name = || text.starts_with(is_name_start) && text.chars().all(is_name_part);
     let is_special = || text.len() == 1 && text.chars().all(is_special);
     is_number() || is_name() || is_special()
+}
+
+/// Whether a text between `${` and `}` asks for the length of a parameter, for another text in its
+/// place, or for a part of it, and all of that in characters that mean nothing to a shell. Where
+/// dash knows no such form, it fails.
+fn has_plain_word(text: &str) -> bool {
+    const OPERATORS: [&str; 13] = [
+        ":-", ":=", ":?", ":+", "-", "=", "?", "+", "#", "%", "/", "^", ",",
+    ];
+    if text.strip_prefix('#').is_some_and(is_parameter) {
+        return true;
+    }
+    // Behind `!` may stand a name that a variable holds.
+    let ends_special = text.chars().next().filter(|c| is_special(*c) && *c != '!');
+    let ends = match ends_special {
+        Some(c) => c.len_utf8(),
+        None => text.find(|c| !is_name_part(c)).unwrap_or(text.len()),
+    };
+    let (name, rest) = text.split_at(ends);
+    let mut words = OPERATORS.iter().filter_map(|op| rest.strip_prefix(op));
+    is_parameter(name) && words.any(|word| !word.contains(|c| !is_plain(c)))
+}
+
+/// Whether a character means nothing to a shell inside of an expansion in braces.
+fn is_plain(c: char) -> bool {
+    !"'\"\\$`{}()<>".contains(c) && !is_doubtful(c, Quoting::Bare)
 }
 
 /// Whether a shell, in some locale, or a person may take a character for another: control

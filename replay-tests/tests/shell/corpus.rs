@@ -78,7 +78,7 @@ fn each_curated_command_gets_an_answer_that_is_accepted() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(rows.len(), 130);
+    assert_eq!(rows.len(), 187);
     let wrong = rows.iter().filter_map(|row| {
         let reading = match (&row.command, &row.bytes) {
             (Some(command), _) => read(command),

@@ -1,7 +1,7 @@
 //! `find`: its starting points, and the tests and actions that only print.
 
 use super::paths::{self, Use};
-use super::{Claims, Verdict};
+use super::{Claims, Verdict, table};
 
 /// What may stand in an expression alone.
 const ALONE: &str = "! ( ) , -not -a -and -o -or -d -depth -mount -xdev -daystart -follow -noleaf \
@@ -45,6 +45,9 @@ pub(super) fn judge(arguments: &[&str]) -> Verdict<Claims> {
         let value = words
             .next()
             .ok_or_else(|| format!("`{word}` of find has no value"))?;
+        if newer_than_date(word) {
+            table::names_no_zone("find", &[value])?;
+        }
         if file {
             paths::claim(value, Use::Names, &mut claims)?;
         }

@@ -14,8 +14,16 @@
 //! | `-i^` | a value, attached or the next word if that is no flag |
 //! | `-P_` | a value only as the next word |
 //! | `-L#`, `--level#` | a number, attached or the next word |
+//! | `-U%`, `--unified%` | a number only where it is attached |
+//! | `+` | no flag behind the first operand: all that follows are operands |
+//!
+//! A mark says what the programs do. Where it said more or less, an operand would be taken for the
+//! value of a flag, or a value for an operand.
 
 use super::Verdict;
+
+/// Digits of a number at most: a longer one may come out as another, a negative one even.
+const DIGITS_MAX: usize = 9;
 
 /// What a command is made of, once its flags are known.
 #[derive(Debug, Default)]
@@ -48,6 +56,7 @@ enum Value {
     NextUnlessFlag,
     Next,
     Number,
+    AttachedNumber,
 }
 
 impl Value {
@@ -61,6 +70,7 @@ impl Value {
             ('^', Self::NextUnlessFlag),
             ('_', Self::Next),
             ('#', Self::Number),
+            ('%', Self::AttachedNumber),
         ];
         // A bare letter may be a mark itself: `-?`.
         let marked = |(mark, value)| Some((word.strip_suffix(mark)?, value));
@@ -77,7 +87,7 @@ impl Value {
     /// Whether the next word is the value, if none is attached.
     fn takes_next(self, next: Option<&str>) -> bool {
         match self {
-            Self::None | Self::Attached => false,
+            Self::None | Self::Attached | Self::AttachedNumber => false,
             Self::Text | Self::Path | Self::Pattern | Self::Next | Self::Number => true,
             Self::NextUnlessFlag => next.is_some_and(|word| !word.starts_with(['-', '+'])),
         }
@@ -87,7 +97,7 @@ impl Value {
     /// program that takes no value there would read it as the flag that it looks like.
     fn admits(self, value: &str, attached: bool) -> bool {
         match self {
-            Self::Number => !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()),
+            Self::Number | Self::AttachedNumber => is_number(value),
             Self::Pattern => true,
             Self::None
             | Self::Text
@@ -97,6 +107,10 @@ impl Value {
             | Self::Next => attached || !looks_like_a_flag(value),
         }
     }
+}
+
+fn is_number(text: &str) -> bool {
+    (1..=DIGITS_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn looks_like_a_flag(word: &str) -> bool {
@@ -114,6 +128,7 @@ pub(super) fn parse<'a>(
     let mut parsed = Parsed::default();
     let mut words = words.iter().copied().peekable();
     let refused = |flag: &str| format!("`{flag}` of {program} is not on the list");
+    let ends_at_operand = all_flags(spec).any(|flag| flag == "+");
     while let Some(word) = words.next() {
         if word == "--" {
             parsed.operands.extend(words.by_ref());
@@ -133,6 +148,9 @@ pub(super) fn parse<'a>(
             cluster(&mut parsed, spec, word, &mut words).ok_or_else(|| refused(word))?;
         } else {
             parsed.operands.push(word);
+            if ends_at_operand {
+                parsed.operands.extend(words.by_ref());
+            }
         }
     }
     Ok(parsed)
@@ -146,7 +164,7 @@ fn cluster<'a>(
     words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>,
 ) -> Option<()> {
     let digits = word.get(1..)?;
-    if digits.bytes().all(|byte| byte.is_ascii_digit()) && all_flags(spec).any(|f| f == "-NUM") {
+    if is_number(digits) && all_flags(spec).any(|flag| flag == "-NUM") {
         parsed.flags.push("-NUM".to_owned());
         return Some(());
     }

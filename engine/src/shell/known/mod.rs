@@ -19,6 +19,7 @@ mod table;
 mod tests;
 
 use super::{COMMAND_CHARS_MAX, Plain};
+pub(crate) use paths::{is_private, is_system_file};
 use table::{Operands, Rule};
 
 /// What must still be looked at before a command counts as read-only.
@@ -90,6 +91,13 @@ fn by_flags(
     operands: Operands,
     arguments: &[&str],
 ) -> Verdict<Claims> {
+    // They put the words of that file there before they read any.
+    let is_file = |word: &&&str| word.starts_with('@');
+    if matches!(operands, Operands::Objects)
+        && let Some(word) = arguments.iter().find(is_file)
+    {
+        return Err(format!("`{word}` of {name} would name a file of flags"));
+    }
     let parsed = flags::parse(name, spec, arguments)?;
     let mut claims = Claims::default();
     for path in &parsed.paths {

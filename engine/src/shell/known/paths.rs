@@ -1,6 +1,7 @@
 //! Which words that name files may be read, as far as the words themselves say.
 
 use super::{Claims, Verdict};
+use crate::contain::helper::{holds_secrets, is_secret};
 
 /// Folders whose programs are known by their names.
 const PROGRAM_FOLDERS: [&str; 4] = ["/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"];
@@ -30,34 +31,9 @@ const SYSTEM_FILES: [&str; 7] = [
     "/proc/version",
 ];
 
-/// Places inside system folders where secrets lie. A name stands for all that begin with it:
-/// `/etc/shadow-` is a copy of `/etc/shadow`.
-const SECRETS: [&str; 24] = [
-    "/etc/NetworkManager",
-    "/etc/cloud",
-    "/etc/docker",
-    "/etc/gshadow",
-    "/etc/ipsec",
-    "/etc/iwd",
-    "/etc/krb5",
-    "/etc/kubernetes",
-    "/etc/letsencrypt",
-    "/etc/machine-id",
-    "/etc/netplan",
-    "/etc/openvpn",
-    "/etc/pki/tls/private",
-    "/etc/ppp",
-    "/etc/rancher",
-    "/etc/security/opasswd",
-    "/etc/shadow",
-    "/etc/ssh",
-    "/etc/ssl/private",
-    "/etc/sudoers",
-    "/etc/swanctl",
-    "/etc/vault",
-    "/etc/wireguard",
-    "/etc/wpa_supplicant",
-];
+/// Places inside system folders that tell who the machine is, beside those with secrets. A name
+/// stands for all that begin with it.
+const TELLING: [&str; 3] = ["/etc/ipsec", "/etc/krb5", "/etc/machine-id"];
 
 /// What a command does with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,16 +92,30 @@ pub(super) fn check(path: &str, used: Use) -> Verdict<()> {
         return Err(outside());
     }
     let whole = format!("/{}", parts.join("/"));
-    if SYSTEM_FILES.contains(&whole.as_str()) || (whole == "/" && used == Use::Names) {
+    if is_system_file(&whole) {
         return Ok(());
     }
     let inside = SYSTEM_FOLDERS.iter().any(|folder| is_below(&whole, folder));
-    let secret = SECRETS.iter().any(|secret| whole.starts_with(secret));
-    let holds_secrets = SECRETS.iter().any(|secret| is_below(secret, &whole));
-    if !inside || secret || (holds_secrets && used == Use::Contents) {
+    let reads_secrets = used == Use::Contents && holds_private(&whole);
+    if !inside || is_private(&whole) || reads_secrets {
         return Err(outside());
     }
     Ok(())
+}
+
+/// Whether a path of the system, without symbolic links, is one that no command reads unasked.
+pub(crate) fn is_private(path: &str) -> bool {
+    is_secret(path) || TELLING.iter().any(|telling| path.starts_with(telling))
+}
+
+/// Whether such a path lies somewhere below a folder.
+fn holds_private(folder: &str) -> bool {
+    holds_secrets(folder) || TELLING.iter().any(|telling| is_below(telling, folder))
+}
+
+/// Whether it is one of the single files that tell about the machine only.
+pub(crate) fn is_system_file(path: &str) -> bool {
+    SYSTEM_FILES.contains(&path)
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

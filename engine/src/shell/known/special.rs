@@ -281,19 +281,57 @@ pub(super) fn lsof(arguments: &[&str]) -> Verdict<Claims> {
 
 /// `unzip -l archive [members]`: without such a flag it writes what is in it.
 pub(super) fn unzip(arguments: &[&str]) -> Verdict<Claims> {
-    let mut claims = Claims::default();
-    // After the archive stand names of what is in it, flags or not.
-    let archive = arguments.iter().position(|word| !word.starts_with('-'));
-    let (before, names) = arguments.split_at(archive.unwrap_or(arguments.len()));
-    if let Some(flag) = names.iter().find(|word| word.starts_with('-')) {
-        return refused("unzip", flag);
-    }
-    let parsed = flags::parse("unzip", &["-lvtzZ1q"], before)?;
+    let (parsed, claims) = archive("unzip", "-lvtzZ1q", arguments)?;
     if !parsed.has(&["-l", "-v", "-t", "-z", "-Z"]) {
         return Err("unzip is on the list only with `-l`, `-v`, `-t`, `-z` or `-Z`".to_owned());
     }
+    Ok(claims)
+}
+
+/// `zipinfo archive [members]`.
+pub(super) fn zipinfo(arguments: &[&str]) -> Verdict<Claims> {
+    archive("zipinfo", "-12smlvhtTz", arguments).map(|(_, claims)| claims)
+}
+
+/// Letters, then an archive, then names of what is in it.
+fn archive<'a>(
+    program: &str,
+    letters: &'static str,
+    arguments: &[&'a str],
+) -> Verdict<(flags::Parsed<'a>, Claims)> {
+    let mut claims = Claims::default();
+    // After the archive stand names, flags or not.
+    let archive = arguments.iter().position(|word| !word.starts_with('-'));
+    let (before, names) = arguments.split_at(archive.unwrap_or(arguments.len()));
+    // A second dash takes a letter back, and `--` alone ends nothing.
+    let mut takes_back = before.iter().filter(|word| word.starts_with("--"));
+    let mut flags = names.iter().filter(|word| word.starts_with('-'));
+    if let Some(flag) = takes_back.next().or_else(|| flags.next()) {
+        return refused(program, flag);
+    }
+    let parsed = flags::parse(program, &[letters], before)?;
     if let Some(archive) = names.first() {
         paths::claim(archive, Use::Contents, &mut claims)?;
+    }
+    Ok((parsed, claims))
+}
+
+/// `iconv [files]`. The name of an encoding with a slash in it is that of a file.
+pub(super) fn iconv(arguments: &[&str]) -> Verdict<Claims> {
+    const FLAGS: &[&str] =
+        &["-cls -f: -t: --from-code: --to-code: --list --silent --help --version"];
+    let parsed = flags::parse("iconv", FLAGS, arguments)?;
+    let is_encoding = |value: &str| {
+        let mut parts = value.split("//");
+        let named = parts.next().is_some_and(|name| !name.contains('/'));
+        named && parts.all(|how| ["TRANSLIT", "IGNORE"].contains(&how))
+    };
+    if let Some(value) = parsed.values.iter().find(|value| !is_encoding(value)) {
+        return refused("iconv", value);
+    }
+    let mut claims = Claims::default();
+    for file in &parsed.operands {
+        paths::claim(file, Use::Contents, &mut claims)?;
     }
     Ok(claims)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::contain::helper::{SYSTEM, is_secret};
+use crate::contain::helper::{SYSTEM, is_owners_alone};
 use crate::shell::{Plain, known};
 use crate::workspace::Workspace;
 
@@ -12,7 +12,12 @@ const DEVICES: [&str; 2] = ["/dev/null", "/dev/zero"];
 /// Whether a path without symbolic links lies in a folder of the system.
 pub(super) fn in_system(real: &Path) -> bool {
     let within = |folders: &[&str]| folders.iter().any(|folder| real.starts_with(folder));
-    (within(&SYSTEM) || within(&DEVICES)) && !is_secret(real)
+    // What cannot be written as text is no place that is known.
+    let Some(path) = real.to_str() else {
+        return false;
+    };
+    let known = within(&SYSTEM) || within(&DEVICES) || known::is_system_file(path);
+    known && !known::is_private(path) && !is_owners_alone(real)
 }
 
 /// Words of a command that name places neither in the workspace nor in the system, and what

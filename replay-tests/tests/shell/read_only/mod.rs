@@ -125,7 +125,13 @@ fn what_would_be_read_is_claimed() {
         ("echo a b", vec![], false),
         ("basename a/b", vec![], false),
         ("git status", vec![], true),
-        ("git diff HEAD -- src", vec![], true),
+        ("git diff HEAD -- src", vec!["HEAD", "src"], true),
+        ("git diff way/x a", vec!["way/x", "a"], true),
+        ("git grep -f patterns a", vec!["patterns", "a"], true),
+        ("git grep pattern -- a", vec!["a"], true),
+        ("git blame -L 1,5 a", vec!["a"], true),
+        ("git branch --list a", vec![], true),
+        ("git config a.b", vec![], true),
         ("git --version", vec![], false),
     ] {
         let operands = operands.into_iter().map(str::to_owned).collect();

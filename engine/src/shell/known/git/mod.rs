@@ -27,6 +27,9 @@ const HARMLESS: [&str; 8] = [
     "--icase-pathspecs",
 ];
 
+/// Values of `--diff-merges` that merge again, as `--remerge-diff` does.
+const REMERGES: [&str; 2] = ["r", "remerge"];
+
 /// `git [flags] verb [flags] [operands]`.
 pub(super) fn judge(arguments: &[&str]) -> Verdict<Claims> {
     let before = arguments.iter().take_while(|word| HARMLESS.contains(word));
@@ -83,8 +86,7 @@ fn names_a_program(field: &str) -> bool {
         .any(|name| field.contains(name))
 }
 
-/// The files that its flags name. Its operands are names of revisions, and of paths that git does
-/// not let leave the repository.
+/// The files that its flags and operands name. An operand is the name of a revision or a path.
 fn judge_verb(name: &str, verb: &Verb, words: &[&str]) -> Verdict<Vec<String>> {
     let program = format!("git {name}");
     let parsed = flags::parse(&program, verb.flags, words)?;
@@ -93,13 +95,34 @@ fn judge_verb(name: &str, verb: &Verb, words: &[&str]) -> Verdict<Vec<String>> {
     if let Some(value) = parsed.values.iter().find(runs) {
         return Err(format!("`{value}` has git start another program"));
     }
+    let merges = parsed.has(&["--diff-merges"]);
+    let remerges = |value: &&&str| merges && REMERGES.contains(value);
+    if let Some(value) = parsed.values.iter().find(remerges) {
+        return Err(format!("`--diff-merges={value}` has git write objects"));
+    }
     judge_operands(&program, verb, &parsed)?;
     all_inside(&program, &parsed.paths)?;
     parsed
         .values
         .iter()
         .try_for_each(|value| path_inside(value))?;
-    Ok(parsed.paths.iter().map(|path| (*path).to_owned()).collect())
+    let named = parsed.paths.iter().chain(may_be_paths(verb, &parsed));
+    Ok(named.map(|path| (*path).to_owned()).collect())
+}
+
+/// The operands that may be paths: git follows their links where there is no repository, or where
+/// one of them lies outside of it.
+fn may_be_paths<'a>(
+    verb: &Verb,
+    parsed: &'a Parsed<'a>,
+) -> impl Iterator<Item = &'a &'a str> + use<'a> {
+    let skipped = match verb.words {
+        Words::Any | Words::UpTo(_) | Words::Reference => 0,
+        Words::PatternFirst => usize::from(!parsed.has(&["-e", "-f"])),
+        Words::Nothing | Words::Patterns | Words::OnlyWith(_) | Words::Setting => usize::MAX,
+    };
+    let operands = parsed.operands.iter().skip(skipped);
+    operands.filter(|word| !word.is_empty() && **word != "--")
 }
 
 fn judge_operands(program: &str, verb: &Verb, parsed: &Parsed<'_>) -> Verdict<()> {
@@ -122,14 +145,20 @@ fn judge_operands(program: &str, verb: &Verb, parsed: &Parsed<'_>) -> Verdict<()
             all_inside(program, operands)
         }
         Words::PatternFirst => {
+            // Behind the pattern, a `--` may still stand before the paths.
             let skipped = usize::from(!parsed.has(&["-e", "-f"]));
-            all_inside(program, operands.get(skipped..).unwrap_or_default())
+            let rest = operands.get(skipped..).unwrap_or_default();
+            rest.splitn(2, |word| *word == "--")
+                .try_for_each(|part| all_inside(program, part))
         }
         Words::Reference => operands
             .iter()
             .find(|word| !is_reference(word))
             .map_or(Ok(()), refused),
         Words::Setting => {
+            if let Some(word) = operands.iter().find(|word| word.starts_with('-')) {
+                return refused(word);
+            }
             if parsed.has(&["--get-regexp", "--get-urlmatch", "--list", "-l"]) {
                 return most(2);
             }

@@ -34,8 +34,8 @@ pub(super) enum Words {
 
 /// Flags of whatever prints a difference. `--output` writes, `--ext-diff` and `--textconv` run
 /// programs, `--no-index` compares any two files, `--submodule` starts git again.
-const DIFF: &str = "-psuzabwRWDrt -B? -M? -C? -X? -U: -l: -S: -G: -I: \
-    --patch --no-patch --unified: --raw --patch-with-raw --patch-with-stat --minimal --patience \
+const DIFF: &str = "-psuzabwRWDrt -B? -M? -C? -X? -U% -l: -S: -G: -I: \
+    --patch --no-patch --unified% --raw --patch-with-raw --patch-with-stat --minimal --patience \
     --histogram --anchored: --diff-algorithm: --indent-heuristic --no-indent-heuristic --stat? \
     --stat-width: --stat-name-width: --stat-count: --compact-summary --numstat --shortstat \
     --dirstat? --cumulative --summary --name-only --name-status --color? --no-color \
@@ -55,9 +55,9 @@ const LOG: &str = "-NUM -iEFPgcm -n: -L: --oneline --graph --no-graph --all --br
     --remotes? --glob: --exclude: --max-count: --skip: --since: --after: --until: --before: \
     --since-as-filter: --author: --committer: --grep: --grep-reflog: --all-match --invert-grep \
     --regexp-ignore-case --basic-regexp --extended-regexp --fixed-strings --perl-regexp --merges \
-    --no-merges --first-parent --min-parents: --max-parents: --no-min-parents --no-max-parents \
+    --no-merges --first-parent --min-parents% --max-parents% --no-min-parents --no-max-parents \
     --follow --decorate? --no-decorate --decorate-refs: --decorate-refs-exclude: \
-    --clear-decorations --source --pretty? --format: --abbrev-commit --no-abbrev-commit --date: \
+    --clear-decorations --source --pretty? --format? --abbrev-commit --no-abbrev-commit --date: \
     --relative-date --topo-order --date-order --author-date-order --reverse --walk-reflogs \
     --reflog --left-right --cherry --cherry-pick --cherry-mark --left-only --right-only \
     --boundary --simplify-by-decoration --simplify-merges --full-history --dense --sparse \
@@ -117,7 +117,7 @@ const VERBS: &[Verb] = &[
     verb(
         "grep",
         &[
-            "-NUM -aIiwvhHEGPFnlLzcopqWr -e! -f@ -m: -A: -B: -C: --cached --untracked",
+            "+ -NUM -aIiwvhHEGPFnlLzcopqWr -e! -f@ -m: -A: -B: -C: --cached --untracked",
             "--exclude-standard --no-exclude-standard --text --ignore-case --word-regexp",
             "--invert-match --max-depth: --recursive --no-recursive --extended-regexp",
             "--basic-regexp --perl-regexp --fixed-strings --line-number --column --full-name",
@@ -146,7 +146,7 @@ const VERBS: &[Verb] = &[
     ),
     verb(
         "tag",
-        &["-l -n? --list", REFERENCES],
+        &["-l -n% --list", REFERENCES],
         OnlyWith(&[
             "-l",
             "-n",
@@ -177,7 +177,7 @@ const VERBS: &[Verb] = &[
     verb(
         "show-branch",
         &[
-            "-ar --remotes --all --current --topo-order --date-order --sparse --more: --list",
+            "+ -ar --remotes --all --current --topo-order --date-order --sparse --more% --list",
             "--merge-base --independent --no-name --sha1-name --topics --color? --no-color",
         ],
         Any,
@@ -195,13 +195,13 @@ const VERBS: &[Verb] = &[
         "rev-parse",
         &[
             "-q --verify --quiet --short? --abbrev-ref? --symbolic --symbolic-full-name --all",
-            "--branches? --tags? --remotes? --glob: --exclude: --show-toplevel --show-prefix",
+            "--branches? --tags? --remotes? --glob? --exclude? --show-toplevel --show-prefix",
             "--show-cdup --git-dir --absolute-git-dir --git-common-dir --git-path:",
             "--path-format: --is-inside-work-tree --is-inside-git-dir --is-bare-repository",
             "--is-shallow-repository --show-superproject-working-tree --show-object-format?",
             "--show-ref-format --shared-index-path --revs-only --no-revs --flags --no-flags",
-            "--default: --not --sq --since: --after: --until: --before: --local-env-vars",
-            "--disambiguate: --end-of-options",
+            "--default: --not --sq --since? --after? --until? --before? --local-env-vars",
+            "--disambiguate? --end-of-options",
         ],
         Any,
     ),
@@ -241,7 +241,7 @@ const VERBS: &[Verb] = &[
         &[
             "-cdmoisuktvfz -x: -X@ --cached --deleted --modified --others --ignored --stage",
             "--unmerged --killed --directory --no-empty-directory --empty-directory --exclude:",
-            "--exclude-from@ --exclude-per-directory: --exclude-standard --error-unmatch",
+            "--exclude-from@ --exclude-per-directory@ --exclude-standard --error-unmatch",
             "--full-name --abbrev? --debug --eol --deduplicate --format: --resolve-undo --sparse",
             "--with-tree:",
         ],
@@ -287,19 +287,20 @@ const VERBS: &[Verb] = &[
 
 const BLAME: &[&str] = &[
     "-ltfnsewcbp -L: -M? -C? --porcelain --line-porcelain --incremental --root --show-stats",
-    "--show-name --show-number --show-email --date: --since: --abbrev: --color-lines",
+    "--show-name --show-number --show-email --date: --since: --abbrev? --color-lines",
     "--color-by-age --ignore-rev: --first-parent --reverse --progress --no-progress",
     "--minimal --diff-algorithm:",
 ];
 
 const PLUMBING: &[&str] = &[
-    "--root --no-commit-id -mcv --cc --always --cached --merge-base --pretty? --format: \
+    "--root --no-commit-id -mcv --cc --always --cached --merge-base --pretty? --format? \
      --abbrev-commit --base --ours --theirs -0123 -q",
     DIFF,
 ];
 
-/// Where a setting is looked for: not in a file that is named, nor in a blob.
-const CONFIG_COMMON: &str = "-z --null --global --local --system --worktree --show-origin \
+/// Where a setting is looked for: not in a file that is named, nor in a blob. Behind its name every
+/// word is a value that is set.
+const CONFIG_COMMON: &str = "+ -z --null --global --local --system --worktree --show-origin \
     --show-scope --name-only --show-names --type: --bool --int --bool-or-int --path \
     --expiry-date --default: --includes --no-includes";
 

@@ -182,7 +182,7 @@ pub(super) const TABLE: &[Line] = &[
         "diff",
         Flags(
             &[
-                "-NUM -abBcdeEiNnpqrsStTuwyZ -C: -D: -F: -I: -L: -U: -W: -x: -X@ --normal --brief",
+                "-NUM -abBcdeEiNnpqrstTuwyZ -C: -D: -F: -I: -L: -S: -U: -W: -x: -X@ --normal --brief",
                 "--report-identical-files --context? --unified? --ed --rcs --side-by-side",
                 "--width: --left-column --suppress-common-lines --show-c-function",
                 "--show-function-line: --label: --expand-tabs --initial-tab --tabsize:",
@@ -253,5 +253,4 @@ pub(super) const TABLE: &[Line] = &[
             Objects,
         ),
     ),
-    ("zipinfo", Flags(&["-12smlvhtTz"], ContentsUpTo(1))),
 ];

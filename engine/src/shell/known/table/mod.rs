@@ -45,7 +45,7 @@ pub(super) enum Operands {
     NamesUpTo(usize),
     /// A pattern, then what it reads; without the pattern where one of these flags stands.
     Pattern(&'static [&'static str]),
-    /// What it reads, none of it `@file`, which holds further flags.
+    /// What it reads. No word begins with `@`, behind which stands a file of further words.
     Objects,
     /// How a date is printed: anything else would set the clock.
     Format,
@@ -70,7 +70,7 @@ impl Operands {
             Self::Nothing => most(0),
             Self::Text => Ok(()),
             Self::TextUpTo(count) => most(count),
-            Self::Contents => claim_all(operands, Use::Contents, claims),
+            Self::Contents | Self::Objects => claim_all(operands, Use::Contents, claims),
             Self::ContentsUpTo(count) => {
                 most(count)?;
                 claim_all(operands, Use::Contents, claims)
@@ -85,20 +85,23 @@ impl Operands {
                 let paths = operands.get(skipped..).unwrap_or_default();
                 claim_all(paths, Use::Contents, claims)
             }
-            Self::Objects => {
-                if let Some(word) = operands.iter().find(|word| word.starts_with('@')) {
-                    return Err(format!("`{word}` of {program} would name a file of flags"));
-                }
-                claim_all(operands, Use::Contents, claims)
-            }
             Self::Format => {
                 most(1)?;
+                names_no_zone(program, &parsed.values)?;
                 match operands.iter().find(|word| !word.starts_with('+')) {
                     None => Ok(()),
                     Some(word) => Err(format!("`{word}` would set the clock")),
                 }
             }
         }
+    }
+}
+
+/// A date may begin with `TZ="zone"`, and a zone may be any file.
+pub(super) fn names_no_zone(program: &str, dates: &[&str]) -> Verdict<()> {
+    match dates.iter().find(|date| date.contains("TZ")) {
+        None => Ok(()),
+        Some(date) => Err(format!("`{date}` of {program} may name a file")),
     }
 }
 
@@ -122,7 +125,9 @@ const JUDGED: &[Line] = &[
     ("xxd", Rule::Judge(special::xxd)),
     ("jq", Rule::Judge(special::jq)),
     ("lsof", Rule::Judge(special::lsof)),
+    ("iconv", Rule::Judge(special::iconv)),
     ("unzip", Rule::Judge(special::unzip)),
+    ("zipinfo", Rule::Judge(special::zipinfo)),
     ("ifconfig", Rule::Judge(special::ifconfig)),
     ("ip", Rule::Judge(special::ip)),
 ];

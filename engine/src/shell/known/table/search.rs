@@ -1,4 +1,6 @@
 //! Programs that search in files.
+//!
+//! `ag` is left out: it always starts a shell that starts git.
 
 use super::Line;
 use super::Operands::{Pattern, Text};
@@ -66,22 +68,6 @@ pub(super) const TABLE: &[Line] = &[
                 "--size: --changed-within: --changed-before: --newer: --older: --owner:",
                 "--max-results: --quiet --show-errors --one-file-system --and: --color: --threads:",
                 "--strip-cwd-prefix --search-path@ --help --version",
-            ],
-            Pattern(&[]),
-        ),
-    ),
-    (
-        "ag",
-        Flags(
-            &[
-                "-acFHhiLlnoQrRsStuUvVw0 -A: -B: -C: -G: -m: --ackmate --after: --all-text",
-                "--all-types --before: --break --nobreak --case-sensitive --color --nocolor",
-                "--column --context: --count --depth: --filename --nofilename --files-with-matches",
-                "--files-without-matches --file-search-regex: --fixed-strings --follow --group",
-                "--nogroup --heading --noheading --hidden --ignore: --ignore-case --ignore-dir:",
-                "--invert-match --line-numbers --literal --max-count: --null --numbers --nonumbers",
-                "--only-matching --silent --skip-vcs-ignores --smart-case --stats --unrestricted",
-                "--vimgrep --word-regexp --help --version",
             ],
             Pattern(&[]),
         ),

@@ -148,7 +148,7 @@ pub(super) const TABLE: &[Line] = &[
     (
         "lsmem",
         Flags(
-            &["-abJnPrVS -o: --all --bytes --json --noheadings --summary?"],
+            &["-abJnPrV -o: -S: --all --bytes --json --noheadings --summary?"],
             Nothing,
         ),
     ),

@@ -233,13 +233,6 @@ pub(super) const TABLE: &[Line] = &[
             Text,
         ),
     ),
-    (
-        "iconv",
-        Flags(
-            &["-cls -f: -t: --from-code: --to-code: --list --silent --help --version"],
-            Contents,
-        ),
-    ),
     ("tsort", Flags(&["--help --version"], ContentsUpTo(1))),
     ("factor", Flags(&["-h --exponents --help --version"], Text)),
     (
