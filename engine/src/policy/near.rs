@@ -133,7 +133,8 @@ pub(super) fn short(
     if entry.digest.is_some_and(|digest| digest != program.digest) {
         return Some(String::from("the file of the program has changed since"));
     }
-    keeps_out(text, &program.links).map(|rule| format!("{rule} keeps the command out of every entry"))
+    keeps_out(text, &program.links)
+        .map(|rule| format!("{rule} keeps the command out of every entry"))
 }
 
 #[cfg(test)]
@@ -181,6 +182,7 @@ mod tests {
             program: Some(Program {
                 argv: Vec::new(),
                 digest,
+                links: BTreeMap::new(),
                 outside: Vec::new(),
                 path: path.to_owned(),
                 repository: Vec::new(),
@@ -188,7 +190,10 @@ mod tests {
             }),
             network: BTreeSet::new(),
         };
-        let keeps_out = |text: &str| text.contains("--force").then(|| "rule:f".parse().unwrap());
+        let keeps_out = |text: &str, _: &Links| {
+            let destroys = text.contains("--force");
+            destroys.then(|| "rule:f".parse().unwrap())
+        };
         let git = "/usr/bin/git";
         let other = Some(Digest::from_bytes([2; 32]));
         for (entry, command, why) in [
