@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use placet_ledger::approval::{Assurance, By, Demands};
 use placet_ledger::containment::{Level, Part};
+use placet_ledger::digest::{Purpose, digest};
 use placet_ledger::id::Name;
 use placet_ledger::judge::{CommandInput, GateInput, RulesInput, Verdict};
 use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule};
+use placet_ledger::program::Program;
 use placet_ledger::risk::DeclaredRisk;
 
 use super::gate;
@@ -16,6 +18,16 @@ use crate::shell::wide::tests::respelled::respellings;
 
 /// What the gate says of a command whose tool is on the list of the run.
 fn verdict(command: &str, policy: ApprovalPolicy, rules: &str, narrowing: Option<&str>) -> Verdict {
+    judged((command, None), policy, rules, narrowing)
+}
+
+/// The same of a command with its program.
+fn judged(
+    (command, program): (&str, Option<Program>),
+    policy: ApprovalPolicy,
+    rules: &str,
+    narrowing: Option<&str>,
+) -> Verdict {
     let tool: Name = "execute_command".parse().unwrap();
     let allowlist = match policy {
         ApprovalPolicy::HighRisk => BTreeSet::from([tool.clone()]),
@@ -37,7 +49,7 @@ fn verdict(command: &str, policy: ApprovalPolicy, rules: &str, narrowing: Option
         command: Some(CommandInput {
             text: Some(command.to_owned()),
             class: None,
-            program: None,
+            program,
             network: BTreeSet::new(),
         }),
         level: Level::IN_PROCESS,
@@ -284,6 +296,35 @@ fn no_entry_of_a_key_covers_words_that_name_another_program() {
     ] {
         assert!(is_allowed(key, command), "{command}");
     }
+}
+
+#[test]
+fn a_link_to_a_denied_program_is_denied() {
+    let rules = r#"[{"command":"git tag","effect":"deny"}]"#;
+    let program = |words: &[(&str, &str)]| Program {
+        argv: Vec::new(),
+        digest: digest(Purpose::File, b""),
+        links: words
+            .iter()
+            .map(|(word, path)| (String::from(*word), String::from(*path)))
+            .collect(),
+        outside: Vec::new(),
+        path: String::from("/usr/bin/git"),
+        repository: Vec::new(),
+        shell: false,
+    };
+    let said = |command: &str, words: &[(&str, &str)]| {
+        judged(
+            (command, Some(program(words))),
+            ApprovalPolicy::HighRisk,
+            rules,
+            None,
+        )
+    };
+    let linked = said("./x tag v", &[("./x", "/usr/bin/git")]);
+    assert!(matches!(linked, Verdict::Decline { .. }), "{linked:?}");
+    let apart = said("./x tag v", &[]);
+    assert!(matches!(apart, Verdict::Approve { .. }), "{apart:?}");
 }
 
 /// Whether a rule that allows a key, and an entry for it, let a command run unasked.

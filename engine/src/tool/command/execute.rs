@@ -19,8 +19,9 @@ use placet_ledger::program::Program;
 use serde_json::Value;
 
 use super::guard::{Guard, Stamps};
+use super::links::leads_elsewhere;
 use super::operands::Operands;
-use super::program::{SHELL, digest_of, is_systems};
+use super::program::{SHELL, Search, digest_of, is_systems};
 use super::report::{Aside, end, lost, report};
 use super::{Commands, timeout_s};
 use crate::clock::SystemClock;
@@ -135,6 +136,7 @@ impl Prepared {
             command.ok_or_else(|| ToolError::failed("the record of this call has no command"))?;
         unchanged(commands, command, granted.precondition.as_ref())?;
         let (path, digest) = checked(&program)?;
+        led(commands, command, &program)?;
         let hidden = commands.workspace.closed_places();
         let mut guard = Guard::of(root, &hidden);
         let stamps = guard.stamps(None, &hidden, root);
@@ -232,6 +234,21 @@ fn unchanged(
         None => Ok(()),
         Some(what) => Err(ToolError::stale(format!(
             "{what} since the command was proposed."
+        ))),
+    }
+}
+
+/// Whether the names in the command lead to the programs by which it was judged.
+fn led(commands: &Commands, command: &str, program: &Program) -> Result<(), ToolError> {
+    let search = Search {
+        workspace: commands.root(),
+        path: &commands.machine.path_beside(commands.root()),
+    };
+    match leads_elsewhere(&search, command, &program.links) {
+        None => Ok(()),
+        Some(name) => Err(ToolError::stale(format!(
+            "{} leads to another program than when the command was proposed.",
+            visible(&name)
         ))),
     }
 }

@@ -27,6 +27,19 @@ pub(super) fn links(search: &Search<'_>, command: &str) -> BTreeMap<String, Stri
     linked.collect()
 }
 
+/// A name in a command that no longer leads where it was shown to lead, or began to.
+pub(super) fn leads_elsewhere(
+    search: &Search<'_>,
+    command: &str,
+    shown: &BTreeMap<String, String>,
+) -> Option<String> {
+    let now = links(search, command);
+    let mut names = shown.keys().chain(now.keys());
+    names
+        .find(|name| shown.get(*name) != now.get(*name))
+        .cloned()
+}
+
 /// What of a word may be the name of a program.
 fn name(word: &str) -> Option<&str> {
     let name = if word.starts_with('-') {

@@ -1,5 +1,7 @@
 //! What is proposed of a command: program, class, operands, places and words.
 
+mod links;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
@@ -106,54 +108,6 @@ fn real(path: &str) -> String {
         .unwrap()
         .display()
         .to_string()
-}
-
-#[test]
-fn names_that_lead_to_programs_of_another_name_are_recorded() {
-    let bench = Bench::new()
-        .has_program("bin/mine")
-        .has_program("bin/busybox")
-        .has_program("ws/sub/tool")
-        .has("ws/sub/text", "");
-    symlink("mine", bench.at("bin/other")).unwrap();
-    symlink("busybox", bench.at("bin/applet")).unwrap();
-    symlink("../../bin/other", bench.at("ws/sub/x")).unwrap();
-    symlink("text", bench.at("ws/sub/y")).unwrap();
-    symlink("tool", bench.at("ws/sub/z")).unwrap();
-    let mine = bench
-        .at("bin/mine")
-        .canonicalize()
-        .unwrap()
-        .display()
-        .to_string();
-    let tool = bench
-        .at("ws/sub/tool")
-        .canonicalize()
-        .unwrap()
-        .display()
-        .to_string();
-    for (command, expected) in [
-        ("sub/x tag v", vec![("sub/x", &mine)]),
-        ("ls; ./sub/x tag v", vec![("./sub/x", &mine)]),
-        ("nice other tag", vec![("other", &mine)]),
-        ("nice --x=other -y", vec![("other", &mine)]),
-        (
-            "cd sub && ./x tag v; ./z",
-            vec![("./x", &mine), ("./z", &tool)],
-        ),
-        ("mine tag v", vec![]),
-        ("applet tag v", vec![]),
-        ("sub/tool sub/y", vec![]),
-        ("mine $X 'other x' nothing sub", vec![]),
-    ] {
-        let program = bench.draft(command).unwrap().process.unwrap().program;
-        let found: Vec<_> = program
-            .links
-            .iter()
-            .map(|(word, path)| (word.as_str(), path))
-            .collect();
-        assert_eq!(found, expected, "{command}");
-    }
 }
 
 #[test]
