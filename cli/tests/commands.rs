@@ -441,6 +441,58 @@ fn ways_around_what_is_guarded_are_told() {
 }
 
 #[test]
+fn of_more_steering_files_than_can_be_held_the_rest_is_counted() {
+    let mut world = world(&["echo evil > d0999/.envrc; true"]);
+    for number in 0..1_000 {
+        let folder = world.path(&format!("ws/d{number:04}"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(".envrc"), "kind\n").unwrap();
+    }
+    assert_eq!(start(&mut world, &["--approval-policy", "high-risk"]), 0);
+    let told = result(&world, "execution.succeeded");
+    assert!(
+        told.contains("it changed a file that steers programs: d0999/.envrc"),
+        "{told}"
+    );
+    // A folder and a file of each are mounted, where anything is.
+    let rest = "488 more were only compared before and after";
+    assert_eq!(told.contains(rest), !told.contains("mounts"), "{told}");
+    let proposed = records(&world, &["call.proposed"]);
+    let said = proposed[0]["content"].to_string();
+    assert!(
+        said.contains("488 more are only compared before and after"),
+        "{said}"
+    );
+}
+
+#[test]
+fn git_goes_on_with_what_it_has_begun() {
+    let own = "git -c user.name=a -c user.email=a@b";
+    let mut world = world(&[
+        &format!("git init -q -b main . && {own} commit --allow-empty -qm first"),
+        &format!(
+            "echo 1 >f && git add f && {own} commit -qm one && git checkout -qb side HEAD~ && \
+             echo 2 >f && git add f && {own} commit -qm two && ! {own} rebase main >/dev/null"
+        ),
+        &format!("echo 3 >f && git add f && GIT_EDITOR=true {own} rebase --continue"),
+    ]);
+    assert_eq!(start(&mut world, &["--approval-policy", "high-risk"]), 0);
+    let ended = records(&world, &["execution.succeeded", "execution.failed"]);
+    let told: Vec<_> = ended
+        .iter()
+        .map(|event| event["content"]["result"]["text"].as_str().unwrap())
+        .collect();
+    for (told, left) in told.iter().zip([
+        ".git/config",
+        "it made a file that steers programs: .git/rebase-merge ",
+        "it removed a file that steers programs: .git/rebase-merge ",
+    ]) {
+        assert!(told.starts_with("exit 0 ") && told.contains(left), "{told}");
+    }
+    assert_eq!(told.len(), 3);
+}
+
+#[test]
 fn without_a_program_that_shuts_in_nothing_runs() {
     let mut world = world(&["touch a"]);
     world.program = None;

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void tell(const char *name, long result) {
@@ -243,12 +245,26 @@ static void cores(void) {
     tell("files", setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, 64}));
 }
 
-/* Makes more of itself as long as there is room, whatever it is told. */
+static uint64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Makes more of itself as long as there is room, whatever it is told. A file says when the first
+ * began and when the last was still alive. */
 static void bomb(void) {
+    int file = open("alive", O_CREAT | O_RDWR, 0600);
+    if (ftruncate(file, 2 * sizeof(uint64_t)) != 0)
+        exit(1);
+    uint64_t *alive = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    alive[0] = now_ms();
     for (int number = 1; number < 65; number++)
         signal(number, SIG_IGN);
-    for (;;)
+    for (;;) {
         fork();
+        alive[1] = now_ms();
+    }
 }
 
 /* Becomes a program to which the system refuses to give up new privileges. */

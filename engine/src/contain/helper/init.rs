@@ -12,7 +12,8 @@ use placet_ledger::containment::Part;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, set_child_subreaper, set_parent_process_death_signal, wait,
+    Pid, Signal, WaitOptions, getpid, set_child_subreaper, set_parent_process_death_signal, setsid,
+    wait,
 };
 
 use super::places::Places;
@@ -56,6 +57,8 @@ fn enter(watcher: &mut Channel) -> Result<Spec, Lack> {
         set_parent_process_death_signal(Some(Signal::KILL)),
         "death signal",
     )?;
+    // Apart from the watcher, which gets its share of the processor however many these become.
+    step(setsid(), "session")?;
     step(set_child_subreaper(Some(getpid())), "subreaper")?;
     privileges::no_new()?;
     privileges::closed_to_others()?;

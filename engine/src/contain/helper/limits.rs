@@ -40,8 +40,9 @@ pub(super) fn bound_pids(spec: &Spec) -> bool {
 /// Sets the limits of this process and of all that descend from it.
 ///
 /// A limit on address space would stop every program that reserves more than it uses, so memory is
-/// watched. The limit on processes counts those of the user, unless there is a user namespace, and does not hold root at all; a bound on
-/// pids holds everybody, in kernels that have one for each namespace.
+/// watched. The limit on processes counts those of the user, unless there is a user namespace, and
+/// does not hold root at all; a bound on pids holds everybody, in kernels that have one for each
+/// namespace.
 pub(super) fn set(spec: &Spec, bounded: bool) -> Result<(), Lack> {
     if let Some(job) = &spec.job {
         step(lower(Resource::Fsize, job.limits.file_bytes), "file size")?;

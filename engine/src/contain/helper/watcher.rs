@@ -95,6 +95,7 @@ fn watch(driver: &mut Channel, spec: &Spec, marked: &mut bool) -> Result<Report,
         ended: None,
         scratch: Scratch::of(spec, init.id()),
         init,
+        left: 0,
         told: BTreeSet::new(),
     };
     watch.run(driver, &mut inside)
@@ -154,6 +155,8 @@ struct Watch {
     ended: Option<Report>,
     init: Child,
     scratch: Scratch,
+    /// How many ran at the last look, where it is ended for something.
+    left: usize,
     told: BTreeSet<(i32, u64)>,
 }
 
@@ -240,6 +243,7 @@ impl Watch {
     fn look(&mut self, now: u64) -> Result<Option<Ending>, Lack> {
         if let Some((ending, since)) = self.ending {
             let running = self.running()?.len();
+            self.left = running;
             // Those who are many make more of themselves as long as they are let.
             let grace = if running > FEW { CROWD_MS } else { GRACE_MS };
             let over = now >= since.saturating_add(grace) || running == 0;
@@ -252,6 +256,7 @@ impl Watch {
             return Ok(None);
         };
         let running = self.running()?;
+        self.left = running.len();
         if reap::threads(&running) > limits.processes {
             return Ok(Some(self.kill_for(Ending::OverProcesses, now)));
         }
@@ -281,18 +286,17 @@ impl Watch {
 
     /// Ends all that is left, and says what came of it.
     fn finish(mut self, ending: Ending) -> Result<Report, Lack> {
-        if self.together {
-            let running = self.running()?;
-            let each = running.iter().map(|process| (process.pid, process.start));
-            self.told.extend(each);
-        } else {
-            self.kill_each()?;
-        }
+        let ended = match (self.together, self.ending) {
+            (false, _) => self.kill_each()?,
+            // To count them once more would take as long as they let it.
+            (true, Some(_)) => self.left,
+            (true, None) => self.running()?.len(),
+        };
         // The end of an init takes along whatever is in its namespace, at once, and whatever came
         // in between.
         step(self.init.kill(), "init")?;
         step(self.init.wait(), "init")?;
-        let ended = u32::try_from(self.told.len()).unwrap_or(u32::MAX);
+        let ended = u32::try_from(ended).unwrap_or(u32::MAX);
         Ok(match (self.ending, self.ended) {
             (None, Some(Report::Ended(ending, _))) => Report::Ended(ending, ended),
             (None, Some(report)) => report,
@@ -300,17 +304,17 @@ impl Watch {
         })
     }
 
-    /// Kills one by one what is left, but the init.
-    fn kill_each(&mut self) -> Result<(), Lack> {
+    /// Kills one by one what is left, but the init; how many these were.
+    fn kill_each(&mut self) -> Result<usize, Lack> {
         let until = SystemClock.monotonic_ms().saturating_add(KILL_MS);
         loop {
             let running = self.running()?;
             if running.is_empty() {
-                return Ok(());
+                return Ok(self.told.len());
             }
             reap::signal(&running, Signal::KILL, &mut self.told);
             if SystemClock.monotonic_ms() > until {
-                return Ok(());
+                return Ok(self.told.len());
             }
             step(poll(&mut [], Some(&span(END_MS))), "processes")?;
             // Orphans come here where the init is gone.
