@@ -408,7 +408,7 @@ fn a_file_of_rules_is_checked_without_coming_into_force() {
                  effect = 'allow'\nnetwork = [443]\n";
     std::fs::write(world.path("rules.toml"), rules).unwrap();
     insta::assert_snapshot!(world.show(&["policy", "check", "rules.toml"]), @"
-    rule:kubectl-delete:113
+    rule:kubectl-delete:306
       asks for the command kubectl delete, wherever it stands, for 2h
       reason: people first
     rule:yarn

@@ -47,6 +47,14 @@ impl Rule {
                 let is_near = pattern.stands_to(call.command?) == Match::Matches;
                 is_near.then(|| Stand::Short(short(entry, call.key)))
             }
+            (
+                Match::Unreadable | Match::Apart,
+                Effect::NoEntry,
+                Target::Command { pattern, .. },
+            ) => {
+                let fills = pattern.may_become(call.command?);
+                fills.then_some(Stand::Speaks)
+            }
             (Match::Unreadable | Match::Apart, ..) => None,
         }
     }

@@ -1,6 +1,6 @@
 //! What no entry covers, and what entries are for.
 
-use super::super::{Effect, Rules, SHIPPED, shipped};
+use super::super::{Effect, Rules, SHIPPED, Subject, shipped};
 use super::{Judgement, KUBECTL, on_command, rules};
 
 #[test]
@@ -231,4 +231,22 @@ fn shipped_rules_stand_before_those_of_a_person_and_say_nothing_themselves() {
     assert!(rules(KUBECTL).destructive("git push --force").is_none());
     let text = all.to_json().unwrap();
     assert_eq!(Rules::parse_json(&text).unwrap().to_json().unwrap(), text);
+}
+
+#[test]
+fn what_may_become_destructive_is_said_to_be_kept_out() {
+    let stands = |command: &str| -> Vec<String> {
+        let subject = Subject {
+            tool: "execute_command",
+            command: Some(command),
+            links: None,
+            paths: &[],
+        };
+        let stands = shipped().stands(&subject).into_iter();
+        stands.map(|(rule, _)| rule.name().to_string()).collect()
+    };
+    let rm = ["rule:rm-r", "rule:rm-R", "rule:rm-recursive"];
+    assert_eq!(stands("rm *"), rm);
+    assert_eq!(stands("rm ./*"), [""; 0]);
+    assert_eq!(stands("rm x"), [""; 0]);
 }
