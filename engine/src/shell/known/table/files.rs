@@ -162,7 +162,7 @@ pub(super) const TABLE: &[Line] = &[
     ("dirname", Flags(&["-z --zero --help --version"], Text)),
     (
         "pathchk",
-        Flags(&["-pP --portability --help --version"], Text),
+        Flags(&["-pP --portability --help --version"], Names),
     ),
     ("cd", Flags(&["-LPe"], NamesUpTo(1))),
     ("lsattr", Flags(&["-RVadlpv"], Names)),
