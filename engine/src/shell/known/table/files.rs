@@ -182,8 +182,8 @@ pub(super) const TABLE: &[Line] = &[
         "diff",
         Flags(
             &[
-                "-NUM -abBcdeEiNnpqrstTuwyZ -C: -D: -F: -I: -L: -S: -U: -W: -x: -X@ --normal --brief",
-                "--report-identical-files --context? --unified? --ed --rcs --side-by-side",
+                "-NUM -abBcdeEiNnpqrstTuwyZ -C: -D: -F: -I: -L: -S: -U: -W: -x: -X@ --normal",
+                "--brief --report-identical-files --context? --unified? --ed --rcs --side-by-side",
                 "--width: --left-column --suppress-common-lines --show-c-function",
                 "--show-function-line: --label: --expand-tabs --initial-tab --tabsize:",
                 "--suppress-blank-empty --recursive --no-dereference --new-file",
