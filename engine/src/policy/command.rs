@@ -63,7 +63,7 @@ const fn words(kind: HazardKind) -> &'static str {
         HazardKind::CommandSubstitution => "a command substitution",
         HazardKind::ProcessSubstitution => "a process substitution",
         HazardKind::Arithmetic => "an arithmetic expansion",
-        HazardKind::Expansion => "an expansion that does more than name a variable",
+        HazardKind::Expansion => "an expansion that may run what a variable holds",
         HazardKind::Redirection => "a redirection of a file",
         HazardKind::ExpandingName => "a command name that expands",
         HazardKind::Unreadable => "bytes that no command has",

@@ -23,7 +23,7 @@ pub enum HazardKind {
     ProcessSubstitution,
     /// `$((..))`, `$[..]`, `((..))`, and the subscript of an array.
     Arithmetic,
-    /// A parameter expansion that does more than name a variable.
+    /// A parameter expansion that may run what a variable holds.
     Expansion,
     /// A redirection that reads or writes a file.
     Redirection,
@@ -41,7 +41,7 @@ impl HazardKind {
             Self::CommandSubstitution => "a command substitution",
             Self::ProcessSubstitution => "a process substitution",
             Self::Arithmetic => "arithmetic",
-            Self::Expansion => "an expansion that does more than name a variable",
+            Self::Expansion => "an expansion that may run what a variable holds",
             Self::Redirection => "a redirection that reads or writes a file",
             Self::ExpandingName => "a command name that expands",
             Self::Unreadable => "bytes that no command has, or too many",

@@ -96,6 +96,8 @@ fn hazards_are_found_with_their_places() {
         ("a[1 + 1]=2 b", "Arithmetic@0"),
         ("export a[1 + 1]=2", "Arithmetic@7"),
         ("echo ${a:-$b}", "Expansion@5"),
+        ("echo ${a:-b} ${a@P}", "Expansion@13"),
+        ("${a:-b} c", "ExpandingName@0"),
         ("echo $\\\n(a)", "Expansion@5"),
         ("cat <(a)", "ProcessSubstitution@4"),
         ("cat >\\\n(a)", "ProcessSubstitution@4"),
@@ -232,6 +234,10 @@ fn what_is_neither_says_why() {
         ("a >&-", "a redirection"),
         ("a > '/dev/null'", "a redirection"),
         ("a ${b}", "a variable in braces"),
+        (
+            "a ${b:-c d;e}",
+            "a variable in braces, and what becomes of it",
+        ),
         ("a {b,c}", "braces, which bash may make into several words"),
         ("a {1..3}", "braces, which bash may make into several words"),
         (

@@ -257,7 +257,7 @@ pub(super) fn jq(arguments: &[&str]) -> Verdict<Claims> {
 /// `lsof`. `-D` and `+m` write files, `-r` never ends, `-A`, `-k` and `-m` read others, and the
 /// name of a host in `-i` is looked up.
 pub(super) fn lsof(arguments: &[&str]) -> Verdict<Claims> {
-    const FLAGS: &[&str] = &["-abClnNPQRtUVvhOXwEo -c: -d: -p: -u: -F^ -g^ -i^ -s^ -T^ -K^ -L^"];
+    const FLAGS: &[&str] = &["+ -abClnNPQRtUVvhOXwEo -c: -d: -p: -u: -F^ -g^ -i^ -s^ -T^ -K^ -L%"];
     let mut claims = Claims::default();
     // The folder that follows is an operand like others.
     let kept = arguments.iter().filter(|word| !["+d", "+D"].contains(word));
@@ -271,7 +271,7 @@ pub(super) fn lsof(arguments: &[&str]) -> Verdict<Claims> {
         return refused("lsof", value);
     }
     for path in &parsed.operands {
-        if path.starts_with('+') {
+        if path.starts_with(['+', '-']) {
             return refused("lsof", path);
         }
         paths::claim(path, Use::Names, &mut claims)?;

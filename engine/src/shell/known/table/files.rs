@@ -162,7 +162,7 @@ pub(super) const TABLE: &[Line] = &[
     ("dirname", Flags(&["-z --zero --help --version"], Text)),
     (
         "pathchk",
-        Flags(&["-pP --portability --help --version"], Text),
+        Flags(&["-pP --portability --help --version"], Names),
     ),
     ("cd", Flags(&["-LPe"], NamesUpTo(1))),
     ("lsattr", Flags(&["-RVadlpv"], Names)),
@@ -182,8 +182,8 @@ pub(super) const TABLE: &[Line] = &[
         "diff",
         Flags(
             &[
-                "-NUM -abBcdeEiNnpqrstTuwyZ -C: -D: -F: -I: -L: -S: -U: -W: -x: -X@ --normal --brief",
-                "--report-identical-files --context? --unified? --ed --rcs --side-by-side",
+                "-NUM -abBcdeEiNnpqrstTuwyZ -C: -D: -F: -I: -L: -S: -U: -W: -x: -X@ --normal",
+                "--brief --report-identical-files --context? --unified? --ed --rcs --side-by-side",
                 "--width: --left-column --suppress-common-lines --show-c-function",
                 "--show-function-line: --label: --expand-tabs --initial-tab --tabsize:",
                 "--suppress-blank-empty --recursive --no-dereference --new-file",

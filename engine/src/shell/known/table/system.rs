@@ -1,7 +1,7 @@
 //! Programs that tell about the machine, its users and its processes.
 
 use super::Line;
-use super::Operands::{Format, Names, Nothing, Text, TextUpTo};
+use super::Operands::{Format, Names, NamesUpTo, Nothing, Text, TextUpTo};
 use super::Rule::{Exact, Flags};
 
 pub(super) const TABLE: &[Line] = &[
@@ -108,7 +108,7 @@ pub(super) const TABLE: &[Line] = &[
             Text,
         ),
     ),
-    ("getconf", Flags(&["-a"], TextUpTo(2))),
+    ("getconf", Flags(&["-a"], NamesUpTo(2))),
     (
         "nproc",
         Flags(&["--all --ignore: --help --version"], Nothing),
@@ -193,7 +193,7 @@ pub(super) const TABLE: &[Line] = &[
             TextUpTo(1),
         ),
     ),
-    ("pidof", Flags(&["-scqwxV -o:"], Text)),
+    ("pidof", Flags(&["-scqwxV -o:"], Names)),
     (
         "pstree",
         Flags(

@@ -275,8 +275,9 @@ fn words_that_lead_outside_are_named() {
     symlink("../other", bench.at("ws/way")).unwrap();
     symlink("../home/key", bench.at("ws/key")).unwrap();
     symlink("/usr", bench.at("ws/usr")).unwrap();
+    symlink("/etc", bench.at("ws/etc")).unwrap();
     let inside = format!("cp {}/a b", bench.commands.workspace.path());
-    let cases: [(&str, &[&str]); 19] = [
+    let cases: [(&str, &[&str]); 28] = [
         ("cp a b", &[]),
         ("cp ./a sub/new/deep", &[]),
         (&inside, &[]),
@@ -305,6 +306,18 @@ fn words_that_lead_outside_are_named() {
             &["/tmp", "/srv/x"],
         ),
         ("cp .. .", &[".."]),
+        ("cat /proc/cpuinfo etc/hosts", &[]),
+        ("cat etc/shadow a", &["etc/shadow"]),
+        (
+            "cat etc/mysql/debian.cnf etc/shadow.bak",
+            &["etc/mysql/debian.cnf", "etc/shadow.bak"],
+        ),
+        ("ls /", &["/"]),
+        ("git diff HEAD~2 main..x HEAD:a -- sub/new", &[]),
+        ("git diff etc/shadow a", &["etc/shadow"]),
+        ("git diff -U10 way/x", &["way/x"]),
+        ("git grep x -- way/x a", &["way/x"]),
+        ("git stash show way", &["way"]),
     ];
     for (command, expected) in cases {
         assert_eq!(bench.outside(command), expected, "{command}");
