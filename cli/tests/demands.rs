@@ -304,7 +304,7 @@ fn a_demand_that_cannot_be_meant_names_its_line() {
     ] {
         let config = format!("[[rules]]\ntool = 'rm'\nrequire = {{ {require} }}\n");
         let world = world(&[RM], &config);
-        let refused = world.call(&["runs", "list"]);
+        let refused = world.call(&["run", "--model", "script:tidy.toml", "--park", "Go."]);
         assert_eq!(refused.code, 64, "{}", refused.stderr);
         assert!(
             refused.stderr.contains("config.toml:1: rule 1 (rm): "),
