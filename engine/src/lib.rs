@@ -22,6 +22,7 @@ pub mod record;
 pub mod recording;
 pub mod replay;
 pub mod runner;
+mod secrets;
 pub mod shell;
 pub mod steering;
 pub mod stop;

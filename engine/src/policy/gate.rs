@@ -7,6 +7,7 @@
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::ops::Deref;
+use std::rc::Rc;
 
 use placet_ledger::approval::{By, Demands};
 use placet_ledger::containment::Containment;
@@ -19,7 +20,7 @@ use placet_ledger::risk::{DeclaredRisk, RiskTier};
 use super::command::{Certain, certain};
 use super::grant::CommandEntry;
 use super::mutating::mutating;
-use super::ruled::{Ruled, is_destructive, ruled};
+use super::ruled::{InForce, Ruled, Unknown, is_destructive, ruled};
 use crate::steering::{self, UNREADABLE, rule_of};
 
 /// The gate as the ledger calls it.
@@ -158,11 +159,15 @@ type Lazily<'a, T> = LazyCell<T, Box<dyn FnOnce() -> T + 'a>>;
 impl<'a> Case<'a> {
     /// The case of a call.
     pub fn of(input: &'a GateInput<'a>) -> Self {
+        let read: Lazily<'a, Result<InForce, Unknown>> =
+            LazyCell::new(Box::new(|| InForce::of(input)));
+        let rules = Rc::new(read);
+        let again = Rc::clone(&rules);
         Self {
             input,
             certain: LazyCell::new(Box::new(|| input.command.as_ref().map(certain))),
-            ruled: LazyCell::new(Box::new(|| ruled(input))),
-            destructive: LazyCell::new(Box::new(|| is_destructive(input))),
+            ruled: LazyCell::new(Box::new(move || ruled(input, &rules))),
+            destructive: LazyCell::new(Box::new(move || is_destructive(input, &again))),
         }
     }
 

@@ -34,28 +34,65 @@ pub(super) enum Ruled {
     Silent,
 }
 
-/// What the rules in force say of a call.
-pub(super) fn ruled(input: &GateInput<'_>) -> Ruled {
-    judged(input).unwrap_or(Ruled::Unknown)
+/// The rules in force, each text read once.
+pub(super) struct InForce {
+    recorded: Rules,
+    /// Those of now, where they are others.
+    current: Option<Rules>,
+    narrowing: Option<Rules>,
 }
 
-fn judged(input: &GateInput<'_>) -> Result<Ruled, Unknown> {
-    let rules = &input.rules;
-    let (recorded, current) = (read(rules.recorded)?, read(rules.current)?);
-    let narrowing = rules.narrowing.map(read).transpose()?;
+impl InForce {
+    /// The rules that a call is judged by.
+    pub(super) fn of(input: &GateInput<'_>) -> Result<Self, Unknown> {
+        let rules = &input.rules;
+        let recorded = read(rules.recorded)?;
+        let same = rules.recorded.ok() == rules.current.ok();
+        Ok(Self {
+            recorded,
+            current: (!same).then(|| read(rules.current)).transpose()?,
+            narrowing: rules.narrowing.map(read).transpose()?,
+        })
+    }
+
+    /// Those of the user: as they were recorded, and as they are now.
+    fn users(&self) -> impl Iterator<Item = &Rules> {
+        [Some(&self.recorded), self.current.as_ref()]
+            .into_iter()
+            .flatten()
+    }
+
+    /// What they say of a call.
+    fn judge(&self, subject: &Subject<'_>) -> Judgement {
+        let recorded = self.recorded.judge(subject);
+        match &self.current {
+            Some(current) => strictest(recorded, current.judge(subject)),
+            None => recorded,
+        }
+    }
+}
+
+/// What the rules in force say of a call.
+pub(super) fn ruled(input: &GateInput<'_>, rules: &Result<InForce, Unknown>) -> Ruled {
+    match rules {
+        Ok(rules) => judged(input, rules),
+        Err(Unknown) => Ruled::Unknown,
+    }
+}
+
+fn judged(input: &GateInput<'_>, rules: &InForce) -> Ruled {
     let paths = input.reach.clone().unwrap_or_default();
     let subject = subject(input, &paths);
-    let said = strictest(recorded.judge(&subject), current.judge(&subject));
-    let said = match &narrowing {
+    let said = rules.judge(&subject);
+    let narrowing = &rules.narrowing;
+    let said = match narrowing {
         Some(narrowing) => said.narrowed_by(narrowing.judge(&subject)),
         None => said,
     };
-    Ok(match said {
+    match said {
         Judgement::Deny { rule } => {
             let says = Judgement::Deny { rule: rule.clone() };
-            let mut sets = [Some(&recorded), Some(&current), narrowing.as_ref()]
-                .into_iter()
-                .flatten();
+            let mut sets = rules.users().chain(narrowing);
             let denies = sets.find(|set| set.judge(&subject) == says);
             let reason = denies.and_then(|set| set.get(&rule)?.reason());
             let reason = reason.map(str::to_owned);
@@ -77,7 +114,7 @@ fn judged(input: &GateInput<'_>) -> Result<Ruled, Unknown> {
         },
         Judgement::Allow { rule, network } => Ruled::Allow(rule, network),
         Judgement::Silent => Ruled::Silent,
-    })
+    }
 }
 
 /// The call as rules look at it.
@@ -105,21 +142,17 @@ pub(super) fn read(text: Result<&[u8], Unreadable>) -> Result<Rules, Unknown> {
 }
 
 /// Whether a command destroys what no entry and no rule may let it destroy unasked.
-pub(super) fn is_destructive(input: &GateInput<'_>) -> bool {
-    let Some(text) = input
-        .command
-        .as_ref()
-        .and_then(|command| command.text.as_deref())
-    else {
+pub(super) fn is_destructive(input: &GateInput<'_>, rules: &Result<InForce, Unknown>) -> bool {
+    let command = input.command.as_ref();
+    let Some(text) = command.and_then(|command| command.text.as_deref()) else {
         return false;
     };
-    let sets = [input.rules.recorded, input.rules.current];
-    sets.into_iter().any(|rules| match read(rules) {
-        Ok(rules) => match links(input) {
-            Some(links) => rules.destructive_with(text, links).is_some(),
-            None => rules.destructive(text).is_some(),
-        },
-        // What cannot be read may keep it out.
-        Err(Unknown) => true,
+    // What cannot be read may keep it out.
+    let Ok(rules) = rules else {
+        return true;
+    };
+    rules.users().any(|rules| match links(input) {
+        Some(links) => rules.destructive_with(text, links).is_some(),
+        None => rules.destructive(text).is_some(),
     })
 }

@@ -22,7 +22,7 @@ mod sockets;
 mod watcher;
 
 pub(crate) use places::SYSTEM;
-pub(crate) use secrets::{holds_secrets, is_owners_alone, is_secret};
+pub(crate) use secrets::is_owners_alone;
 
 use std::ffi::OsString;
 use std::fs;

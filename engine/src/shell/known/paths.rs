@@ -1,7 +1,7 @@
 //! Which words that name files may be read, as far as the words themselves say.
 
 use super::{Claims, Verdict};
-use crate::contain::helper::{holds_secrets, is_secret};
+use crate::secrets::{holds_secrets, is_secret};
 
 /// Folders whose programs are known by their names.
 const PROGRAM_FOLDERS: [&str; 4] = ["/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"];

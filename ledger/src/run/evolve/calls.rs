@@ -11,13 +11,11 @@ use crate::content::{Blob, Blobs};
 use crate::digest::Digest;
 use crate::envelope::Envelope;
 use crate::event::{
-    ApprovalGranted, ApprovalRequested, ApprovalRevoked, CallProposed, Event, ExecutionEnded,
-    ExecutionInDoubt, ExecutionSettled, ExecutionStarted, QuestionAnswered, QuestionAsked,
-    RiskAssessed, Settlement,
+    ApprovalGranted, ApprovalRequested, ApprovalRevoked, CallProposed, Event, QuestionAnswered,
+    QuestionAsked, RiskAssessed, Settlement,
 };
 use crate::id::{AnswerId, CallId, LedgerId, RunId};
 use crate::proposal::proposal_digest;
-use crate::steered::STEERING;
 
 impl RunState {
     pub(super) fn apply_to_call(&mut self, envelope: &Envelope) -> Evolved {
@@ -112,7 +110,11 @@ impl RunState {
         }
     }
 
-    fn open_call(&mut self, call: CallId, phases: &[Phase]) -> Result<&mut Call, &'static str> {
+    pub(super) fn open_call(
+        &mut self,
+        call: CallId,
+        phases: &[Phase],
+    ) -> Result<&mut Call, &'static str> {
         if !self.batch().any(|open| open.id == call) {
             return Err("the call is none of the newest reply");
         }
@@ -125,7 +127,7 @@ impl RunState {
     }
 
     /// The calls of the newest reply that the model named before this one.
-    fn earlier(&self, call: CallId) -> impl Iterator<Item = &Call> {
+    pub(super) fn earlier(&self, call: CallId) -> impl Iterator<Item = &Call> {
         self.batch().take_while(move |earlier| earlier.id != call)
     }
 
@@ -222,32 +224,6 @@ impl RunState {
         call.last = envelope.header().id;
         Ok(())
     }
-
-    fn in_doubt(&mut self, event: &ExecutionInDoubt, envelope: &Envelope) -> Evolved {
-        let call = self.executing(event.call, event.attempt)?;
-        call.phase = Phase::InDoubt;
-        call.doubt = Some(envelope.digest());
-        call.result = envelope.blobs().get("detail").copied();
-        call.steered = envelope.blobs().get(STEERING).copied();
-        call.last = envelope.header().id;
-        Ok(())
-    }
-
-    /// A person's word ends the call either way: only the tool's own check may lead to another
-    /// attempt.
-    fn settled_by_person(&mut self, event: &ExecutionSettled, envelope: &Envelope) -> Evolved {
-        let call = self.open_call(event.call, &[Phase::InDoubt])?;
-        if call.attempts != event.attempt {
-            return Err("no such attempt is in doubt");
-        }
-        if event.request.is_none() || event.request != call.doubt {
-            return Err("the doubt is another one");
-        }
-        call.phase = Phase::Closed(Close::Settled(event.verdict));
-        call.note = envelope.blobs().get("note").copied();
-        call.last = envelope.header().id;
-        Ok(())
-    }
 }
 
 impl Call {
@@ -307,7 +283,7 @@ impl RunState {
         Ok(())
     }
 
-    fn proposal(&mut self, call: CallId, digest: Digest) -> Evolved {
+    pub(super) fn proposal(&mut self, call: CallId, digest: Digest) -> Evolved {
         let proposed = self
             .calls
             .get(&call)
@@ -422,77 +398,6 @@ impl RunState {
             let by = by.clone();
             call.answered = Some(Answered { set, by, answer });
         }
-    }
-
-    fn execution_started(&mut self, event: &ExecutionStarted, envelope: &Envelope) -> Evolved {
-        if Some(event.epoch) != self.segment.as_ref().map(|segment| segment.epoch) {
-            return Err("its segment is not open");
-        }
-        self.proposal(event.call, event.proposal)?;
-        let waits = |call: &Call| {
-            matches!(call.phase, Phase::Named | Phase::Proposed)
-                || call.is_awaited()
-                || matches!(call.phase, Phase::Executing { .. } | Phase::InDoubt)
-        };
-        if self.batch().any(waits) {
-            return Err("another call of the reply is without a verdict, or being executed");
-        }
-        if self
-            .earlier(event.call)
-            .any(|call| call.phase == Phase::Granted)
-        {
-            return Err("an earlier call of the reply comes first");
-        }
-        if self.cancelling {
-            return Err("the run is being cancelled");
-        }
-        let call = self.open_call(event.call, &[Phase::Granted])?;
-        if Some(event.attempt) != call.attempts.checked_add(1) {
-            return Err("attempts are counted one by one");
-        }
-        if call
-            .grant
-            .as_ref()
-            .and_then(|g| g.expires_at)
-            .is_some_and(|end| envelope.at() >= end)
-        {
-            return Err("the grant has expired");
-        }
-        call.attempts = event.attempt;
-        call.phase = Phase::Executing { epoch: event.epoch };
-        call.last = envelope.header().id;
-        Ok(())
-    }
-
-    fn executing(&mut self, call: CallId, attempt: u32) -> Result<&mut Call, &'static str> {
-        self.driven()?;
-        let call = self.calls.get_mut(&call).ok_or("no such call")?;
-        match call.phase {
-            Phase::Executing { .. } if call.attempts == attempt => Ok(call),
-            Phase::Executing { .. }
-            | Phase::Named
-            | Phase::Proposed
-            | Phase::Pending
-            | Phase::Asked
-            | Phase::Granted
-            | Phase::InDoubt
-            | Phase::Closed(_) => Err("no such attempt is being executed"),
-        }
-    }
-
-    fn execution_ended(
-        &mut self,
-        event: &ExecutionEnded,
-        close: Close,
-        envelope: &Envelope,
-    ) -> Evolved {
-        let call = self.executing(event.call, event.attempt)?;
-        call.duration_ms = call.duration_ms.saturating_add(event.duration_ms);
-        call.phase = Phase::Closed(close);
-        call.result = envelope.blobs().get("result").copied();
-        call.steered = envelope.blobs().get(STEERING).copied();
-        call.last = envelope.header().id;
-        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The one transition function: what a state becomes by one more event, or why it cannot follow.
 
 mod calls;
+mod executions;
 
 use std::collections::BTreeMap;
 

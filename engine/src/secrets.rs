@@ -1,0 +1,105 @@
+//! Which files among the system's settings are secrets, by where they lie.
+
+use std::path::Path;
+
+/// Secrets, whoever may read them: what processes of a run do not find, and no command
+/// reads unasked.
+pub(crate) const KNOWN: [&str; 85] = [
+    "/etc/NetworkManager",
+    "/etc/apt/auth.conf",
+    "/etc/apt/auth.conf.d",
+    "/etc/bacula",
+    "/etc/bind/rndc.key",
+    "/etc/borgmatic",
+    "/etc/boto.cfg",
+    "/etc/ceph",
+    "/etc/chef",
+    "/etc/chrony.keys",
+    "/etc/chrony/chrony.keys",
+    "/etc/cloud",
+    "/etc/consul.d",
+    "/etc/containers/auth.json",
+    "/etc/credstore",
+    "/etc/credstore.encrypted",
+    "/etc/cryptsetup-keys.d",
+    "/etc/davfs2/secrets",
+    "/etc/docker",
+    "/etc/dovecot/private",
+    "/etc/exim4/passwd",
+    "/etc/exim4/passwd.client",
+    "/etc/fetchmailrc",
+    "/etc/freeradius",
+    "/etc/gitlab",
+    "/etc/gitlab-runner",
+    "/etc/grafana",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/hostapd",
+    "/etc/ipsec.d",
+    "/etc/ipsec.secrets",
+    "/etc/iwd",
+    "/etc/krb5.keytab",
+    "/etc/kubernetes",
+    "/etc/ldap.secret",
+    "/etc/letsencrypt",
+    "/etc/libnss-ldap.secret",
+    "/etc/mail/authinfo",
+    "/etc/msmtprc",
+    "/etc/munge",
+    "/etc/mysql/debian.cnf",
+    "/etc/nebula",
+    "/etc/netplan",
+    "/etc/nomad.d",
+    "/etc/nslcd.conf",
+    "/etc/nut/upsd.users",
+    "/etc/openvpn",
+    "/etc/pam_ldap.secret",
+    "/etc/passwd-s3fs",
+    "/etc/pki/tls/private",
+    "/etc/postfix/sasl",
+    "/etc/postfix/sasl_passwd",
+    "/etc/postfix/sasl_passwd.db",
+    "/etc/ppp",
+    "/etc/puppetlabs/puppet/ssl",
+    "/etc/pve/priv",
+    "/etc/rabbitmq",
+    "/etc/raddb",
+    "/etc/rancher",
+    "/etc/rclone",
+    "/etc/redis",
+    "/etc/restic",
+    "/etc/rndc.key",
+    "/etc/rsyncd.secrets",
+    "/etc/salt/pki",
+    "/etc/security/opasswd",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/snmp",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/ssmtp",
+    "/etc/sssd",
+    "/etc/stunnel",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/swanctl",
+    "/etc/tinc",
+    "/etc/turnserver.conf",
+    "/etc/vault",
+    "/etc/vault.d",
+    "/etc/wireguard",
+    "/etc/wpa_supplicant",
+    "/etc/xl2tpd",
+];
+
+/// Whether a path of the system holds a secret, or may be a copy of one: a name stands for all that
+/// begin with it, as `/etc/shadow` for `/etc/shadow.bak`.
+pub(crate) fn is_secret(path: &str) -> bool {
+    KNOWN.iter().any(|secret| path.starts_with(secret))
+}
+
+/// Whether a secret lies somewhere below a folder.
+pub(crate) fn holds_secrets(folder: &str) -> bool {
+    let mut secrets = KNOWN.iter().map(Path::new);
+    secrets.any(|secret| secret.starts_with(folder))
+}
