@@ -80,6 +80,17 @@ fn substitutes(text: &str) -> bool {
         .any(|begin| text.contains(&format!("{begin}{SUBSTITUTED}")))
 }
 
+/// Whether what was run stands in a group of a line of its own, behind a comment that took in what
+/// would begin a substitution: joined, the lines are a comment, and nothing of it runs.
+fn is_group(text: &str, reading: &Reading, shell: Shell) -> bool {
+    let joined = text.replace("\\\n", "");
+    if joined == text || !matches!(reading, Reading::Neither(_)) {
+        return false;
+    }
+    let ran = shell.run(&[(false, joined.as_str())]).unwrap();
+    ran.is_some_and(|ran| hazard_of(&joined, &ran[0]).is_none())
+}
+
 /// How a plain command ran otherwise than its words say.
 fn otherwise(plain: &Plain, ran: &Ran) -> Option<&'static str> {
     if ran.commands.len() + ran.not_found > 1 {
@@ -145,6 +156,9 @@ fn compare(commands: &[String], tally: &mut Tally) {
             };
             if let Some(what) = danger(&commands[index], reading, &alone[0]) {
                 let text = &commands[index];
+                if is_group(text, reading, shell) {
+                    continue;
+                }
                 tally.findings.push(format!(
                     "{shell:?} {what}: {text:?}\n  {reading:?}\n  {:?}",
                     alone[0]
