@@ -65,6 +65,9 @@ impl Pattern {
             if !is_flag(&word.text)
                 && let Some(verb) = verbs.peek()
             {
+                if word.expands && globs::can_be(&word.text, verb) {
+                    return true;
+                }
                 if says(&word.text, verb) {
                     verbs.next();
                 } else if !after_flag {
@@ -77,7 +80,8 @@ impl Pattern {
     }
 }
 
-/// Whether what the shell makes of a word can begin in any way. A glob behind a folder cannot.
+/// Whether what the shell makes of a word can begin in any way, or as a flag does. A glob behind a
+/// folder cannot.
 fn is_filled(word: &Word) -> bool {
-    word.expands && (word.text.starts_with(['*', '?', '[']) || word.text.contains('$'))
+    word.expands && (word.text.starts_with(['*', '?', '[', '-']) || word.text.contains('$'))
 }
