@@ -101,7 +101,7 @@ const PROGRAMS: &[(Caution, Words, &str)] = &[
          ksh lldb lua luajit m4 mawk mksh mysql nawk nu nvim octave original-awk osascript \
          pdb pdb3 perl php powershell prove psql pwsh pypy python raku rbash ruby \
          runghc rview rvim scala sed sh source sqlite swift tclsh tcsh toybox vi view vim* \
-         wish xonsh yash zsh",
+         wish xonsh yash zsh bpftrace jbang mono nim tcl",
     ),
     (
         Caution::Wrapper,
@@ -112,7 +112,8 @@ const PROGRAMS: &[(Caution, Words, &str)] = &[
          numactl pager parallel perf prlimit rsync run-parts runcon screen script service \
          setarch setpriv setsid ssh-agent start-stop-daemon stdbuf strace systemctl \
          systemd-cat systemd-inhibit systemd-run tar taskset time timeout tmux trap \
-         uclampset unshare valgrind watch watchexec x86_64 xargs xvfb-run zip",
+         uclampset unshare valgrind watch watchexec x86_64 xargs xvfb-run zip byobu distcc \
+         dtach rr sccache trace-cmd zellij",
     ),
     (
         Caution::Host,
@@ -122,7 +123,8 @@ const PROGRAMS: &[(Caution, Words, &str)] = &[
     (
         Caution::Settings,
         Words::All,
-        "apt apt-get aptitude chg dpkg hg rpm rpmbuild rpmspec",
+        "apt apt-get aptitude chg dpkg hg install ip procmail rpm rpmbuild rpmspec \
+         sensible-editor vigr vipw wget",
     ),
     (
         Caution::Settings,
@@ -137,7 +139,9 @@ const PROGRAMS: &[(Caution, Words, &str)] = &[
          invoke jest just lerna make maven meson mise mix mocha mvn mvnw ninja nix \
          nix-build nix-shell node nodejs nox npm npx nx pdm pip pipenv pipx pnpm pnpx \
          poetry pre-commit pytest rails rake rspec rustup sbt scons stack task tox ts-node tsx \
-         turbo uv uvx vite vitest webpack wp yarn yarnpkg zig",
+         turbo uv uvx vite vitest webpack wp yarn yarnpkg zig airflow bats celery crystal dart \
+         django-admin electron fab flask flutter forever grunt gunicorn jupyter lein nimble \
+         phing phpunit pm2 rush streamlit terraform terragrunt tofu uvicorn",
     ),
     (
         Caution::Runner,

@@ -45,7 +45,7 @@ const OTHERS: &str = "\
     perl ruby irb node nodejs deno bun ts-node tsx php lua luajit tclsh wish groovy scala r \
     rscript julia guile racket sbcl clisp ghci runghc erl elixir iex jshell ocaml swipl gjs \
     qjs xonsh elvish nu ipython raku janet bb clojure pry java kotlin escript \
-    ghc runhaskell swift pdb";
+    ghc runhaskell swift pdb mono jbang bpftrace nim tcl";
 
 /// Programs that give words to a shell, or have commands of their own that run programs.
 const TEXTS: &str = "\
@@ -67,7 +67,7 @@ const WRAPPERS: &str = "\
     choom runcon systemd-inhibit systemd-cat uclampset ts tsp softlimit chpst envdir envuidgid \
     setuidgid s6-setuidgid pgrphack fghack systemd-nspawn schroot nocache cpulimit trickle torify \
     aa-exec rr heaptrack uftrace reptyr dtach abduco nq ssh-agent wine qemu-x86_64 \
-    qemu-aarch64 gtime sandbox-exec sudoedit service ldd";
+    qemu-aarch64 gtime sandbox-exec sudoedit service ldd sccache distcc trace-cmd byobu zellij";
 
 /// Programs that start a shell, which reads what they are fed.
 const STARTERS: &str = "\
