@@ -18,7 +18,7 @@ use placet_ledger::id::{Position, StreamId, Version};
 use placet_ledger::run::RunState;
 use placet_ledger::store::pages::{each_of_log, read_stream, run_list};
 use placet_ledger::store::sled::{OpenError, SledStore};
-use placet_ledger::store::{EventStore, ReadError};
+use placet_ledger::store::{ReadError, ReadStore};
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, RunList};
 
@@ -73,7 +73,7 @@ impl Reading {
     }
 
     /// The store.
-    pub(crate) fn store(&self) -> &dyn EventStore {
+    pub(crate) fn store(&self) -> &dyn ReadStore {
         &*self.store
     }
 

@@ -7,7 +7,7 @@ use placet_ledger::content::{Commitment, Contents};
 use placet_ledger::envelope::Recorded;
 use placet_ledger::id::{Position, StreamId, Version};
 use placet_ledger::store::{
-    AppendError, Appended, Batch, EventStore, Expected, ReadError, Stored, Tail, Unless,
+    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
 };
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -37,7 +37,10 @@ impl EventStore for Tee {
         }
         Ok(appended)
     }
+}
 
+#[async_trait]
+impl ReadStore for Tee {
     async fn read_run(
         &self,
         stream: StreamId,

@@ -11,7 +11,7 @@ use placet_ledger::envelope::{Envelope, Header};
 use placet_ledger::event::{Event, RunParked};
 use placet_ledger::id::{EventId, RunId, Version};
 use placet_ledger::store::sled::SledStore;
-use placet_ledger::store::{Batch, EventStore, Expected};
+use placet_ledger::store::{Batch, EventStore, Expected, ReadStore};
 
 use crate::support::World;
 

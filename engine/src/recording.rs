@@ -5,7 +5,7 @@ use placet_ledger::envelope::Envelope;
 use placet_ledger::export::{ExportError, read_export};
 use placet_ledger::id::{LedgerId, RunId, StreamId, Version};
 use placet_ledger::store::pages::read_stream;
-use placet_ledger::store::{EventStore, ReadError};
+use placet_ledger::store::{ReadError, ReadStore};
 
 /// What a replay needs of a run: its records, those of the authority stream, and the contents.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +21,7 @@ pub struct Recording {
 impl Recording {
     /// Gathers a run from a store.
     pub async fn gather(
-        store: &dyn EventStore,
+        store: &dyn ReadStore,
         ledger: LedgerId,
         run: RunId,
     ) -> Result<Self, ReadError> {
@@ -34,7 +34,7 @@ impl Recording {
     /// All records of a stream; its contents are added to the others.
     async fn stream(
         &mut self,
-        store: &dyn EventStore,
+        store: &dyn ReadStore,
         stream: StreamId,
     ) -> Result<Vec<Envelope>, ReadError> {
         let records = read_stream(store, stream, Version::ZERO).await?;

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use placet_ledger::content::{Commitment, Contents};
 use placet_ledger::id::{Position, StreamId, Version};
 use placet_ledger::store::{
-    AppendError, Appended, Batch, EventStore, Expected, ReadError, Stored, Tail, Unless,
+    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
 };
 use tokio::sync::Notify;
 
@@ -174,7 +174,10 @@ impl EventStore for FaultyStore {
             Some(Fault::DiesBefore) => self.die().await,
         }
     }
+}
 
+#[async_trait]
+impl ReadStore for FaultyStore {
     async fn read_run(
         &self,
         stream: StreamId,

@@ -18,14 +18,14 @@ use placet_engine::replay::{Divergence, ReplayError};
 use placet_ledger::export::{self, ExportWriteError, What};
 use placet_ledger::id::RunId;
 use placet_ledger::judge::Judge;
-use placet_ledger::store::EventStore;
+use placet_ledger::store::ReadStore;
 use serde_json::Value;
 
 pub use placet_engine::recording::{Recording, RecordingError, load};
 pub use placet_engine::replay::Replayed;
 
 /// Writes the export of one run, contents included.
-pub async fn save(store: &dyn EventStore, run: RunId) -> Result<Vec<u8>, ExportWriteError> {
+pub async fn save(store: &dyn ReadStore, run: RunId) -> Result<Vec<u8>, ExportWriteError> {
     let mut text = Vec::new();
     let what = What {
         run: Some(run),

@@ -12,7 +12,7 @@ use placet_ledger::id::{Position, StreamId, Version};
 use placet_ledger::limits::PAGE_RECORDS_MAX;
 use placet_ledger::merkle::Frontier;
 use placet_ledger::store::{
-    AppendError, Appended, Batch, EventStore, Expected, ReadError, Stored, Tail, Unless,
+    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
 };
 
 use crate::cut;
@@ -117,7 +117,10 @@ impl EventStore for TamperingStore {
     ) -> Result<Appended, AppendError> {
         self.inner.append(stream, expected, batch, unless).await
     }
+}
 
+#[async_trait]
+impl ReadStore for TamperingStore {
     async fn read_run(
         &self,
         stream: StreamId,

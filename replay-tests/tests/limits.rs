@@ -9,7 +9,7 @@ use placet_ledger::event::{Event, Outcome, RefusalKind};
 use placet_ledger::id::RunId;
 use placet_ledger::limits::{CONTENT_BYTES_MAX, PENDING_CALLS_MAX};
 use placet_ledger::run::{Close, Phase};
-use placet_ledger::store::EventStore;
+use placet_ledger::store::ReadStore;
 use placet_ledger::store::sled::SledStore;
 use placet_replay::facts::call;
 use placet_replay::script::{self, Script};

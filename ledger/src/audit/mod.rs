@@ -25,7 +25,7 @@ use crate::id::{Position, StreamId, Version};
 use crate::judge::Judge;
 use crate::limits::PAGE_RECORDS_MAX;
 use crate::merkle::Frontier;
-use crate::store::{EventStore, ReadError, Stored, Tail, chain};
+use crate::store::{ReadError, ReadStore, Stored, Tail, chain};
 use contents::{Wanted, batches};
 use report::Findings;
 use walk::{Read, Walk};
@@ -35,7 +35,7 @@ use walk::{Read, Walk};
 ///
 /// Never an error: what cannot be read is a finding. Records that come in meanwhile are left out.
 pub async fn verify(
-    store: &dyn EventStore,
+    store: &dyn ReadStore,
     head: Option<HeadPosition>,
     judge: Option<&dyn Judge>,
 ) -> Report {
@@ -84,7 +84,7 @@ pub async fn verify(
 
 /// Whether a stream that is read by itself, as whoever drives a run does, is that of the log.
 async fn compare_stream(
-    store: &dyn EventStore,
+    store: &dyn ReadStore,
     walk: &mut Walk<'_>,
     stream: StreamId,
     tree: &Frontier,
@@ -127,7 +127,7 @@ async fn compare_stream(
 }
 
 /// A page, or where it cannot be read its first record alone: one bad record hides no others.
-async fn read_page(store: &dyn EventStore, from: Position) -> Result<Vec<Stored>, ReadError> {
+async fn read_page(store: &dyn ReadStore, from: Position) -> Result<Vec<Stored>, ReadError> {
     match store.read_all(from, PAGE_RECORDS_MAX).await {
         Ok(page) => Ok(page),
         Err(_) => store.read_all(from, 1).await,
@@ -135,7 +135,7 @@ async fn read_page(store: &dyn EventStore, from: Position) -> Result<Vec<Stored>
 }
 
 /// Reads the contents that a page names first, then walks its records.
-async fn page_of(store: &dyn EventStore, walk: &mut Walk<'_>, page: &[Stored]) {
+async fn page_of(store: &dyn ReadStore, walk: &mut Walk<'_>, page: &[Stored]) {
     let page: Vec<_> = page
         .iter()
         .map(|stored| Read::new(stored.position, &stored.bytes))
@@ -158,7 +158,7 @@ async fn page_of(store: &dyn EventStore, walk: &mut Walk<'_>, page: &[Stored]) {
 }
 
 /// Reads contents of one stream together, and one by one where that fails, to name which.
-async fn read_contents(store: &dyn EventStore, walk: &mut Walk<'_>, batch: &[Wanted]) {
+async fn read_contents(store: &dyn ReadStore, walk: &mut Walk<'_>, batch: &[Wanted]) {
     let Some(stream) = batch.first().map(|wanted| wanted.stream) else {
         return;
     };

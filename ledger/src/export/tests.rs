@@ -4,9 +4,9 @@ use futures_executor::block_on;
 
 use super::*;
 use crate::audit::tests::example::{Fake, RECORDS, RUN, envelopes, memory, run};
-use crate::store::EventStore;
+use crate::store::ReadStore;
 
-fn lines_of(store: &dyn EventStore, what: What) -> (Vec<String>, Exported) {
+fn lines_of(store: &dyn ReadStore, what: What) -> (Vec<String>, Exported) {
     let mut bytes = Vec::new();
     let exported = block_on(export(store, what, &mut bytes)).unwrap();
     let text = String::from_utf8(bytes).unwrap();

@@ -9,7 +9,7 @@ use crate::envelope::Recorded;
 use crate::event::Event;
 use crate::id::{LedgerId, Position, RunId, StreamId, Version};
 use crate::limits::PAGE_RECORDS_MAX;
-use crate::store::{EventStore, ReadError, Stored, Tail};
+use crate::store::{ReadError, ReadStore, Stored, Tail};
 
 /// What is exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,7 +51,7 @@ pub enum ExportWriteError {
 
 /// Writes an export of what the store holds now.
 pub async fn export(
-    store: &dyn EventStore,
+    store: &dyn ReadStore,
     what: What,
     out: &mut (dyn Write + Send),
 ) -> Result<Exported, ExportWriteError> {
@@ -141,7 +141,7 @@ impl Runs {
 
 /// Where the records come from, up to one size.
 struct Source<'a> {
-    store: &'a dyn EventStore,
+    store: &'a dyn ReadStore,
     ledger: LedgerId,
     run: Option<RunId>,
     size: u64,
@@ -257,7 +257,7 @@ impl Lines<'_> {
 
     async fn contents(
         &mut self,
-        store: &dyn EventStore,
+        store: &dyn ReadStore,
         recorded: &Recorded,
         seen: &mut BTreeSet<(StreamId, Commitment)>,
     ) -> Result<(), ExportWriteError> {

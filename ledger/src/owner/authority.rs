@@ -14,7 +14,7 @@ use crate::error::LedgerError;
 use crate::id::{LedgerId, StreamId, Version};
 use crate::run::{Caller, Rejection};
 use crate::store::pages::read_stream;
-use crate::store::{AppendError, Batch, EventStore, Expected};
+use crate::store::{AppendError, Batch, Expected, ReadStore};
 
 /// Contents that are asked for together: a store opens them one by one.
 const CONTENTS_AT_ONCE: usize = 64;
@@ -37,10 +37,7 @@ impl Authority {
     }
 
     /// Reads it from a store.
-    pub(super) async fn load(
-        store: &dyn EventStore,
-        ledger: LedgerId,
-    ) -> Result<Self, LedgerError> {
+    pub(super) async fn load(store: &dyn ReadStore, ledger: LedgerId) -> Result<Self, LedgerError> {
         let records = read_stream(store, ledger.authority(), Version::ZERO).await?;
         let state = fold_authority(records.iter().map(|record| &record.envelope))?;
         let mut contents = Contents::default();
@@ -50,7 +47,7 @@ impl Authority {
 }
 
 async fn read_contents(
-    store: &dyn EventStore,
+    store: &dyn ReadStore,
     records: &[Recorded],
     contents: &mut Contents,
 ) -> Result<(), LedgerError> {

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 
 use super::check::{Attempt, Head, Verdict, View};
-use super::{AppendError, Appended, Batch, EventStore, Expected, ReadError, Stored, Tail, Unless};
+use super::{
+    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
+};
 use crate::content::{Commitment, Content, Contents};
 use crate::id::{LedgerId, Position, StreamId, Version};
 use crate::limits::PAGE_RECORDS_MAX;
@@ -134,7 +136,10 @@ impl EventStore for MemoryStore {
             }
         }
     }
+}
 
+#[async_trait]
+impl ReadStore for MemoryStore {
     async fn read_run(
         &self,
         stream: StreamId,

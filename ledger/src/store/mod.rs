@@ -1,4 +1,5 @@
-//! The storage seam: an append-only log of records in streams, behind five methods.
+//! The storage seam: an append-only log of records in streams, behind five methods:
+//! four that read ([`ReadStore`]) and one that appends ([`EventStore`]).
 //!
 //! # The contract, which every store meets and `conformance` checks
 //!
@@ -200,18 +201,9 @@ pub struct Tail {
     pub root: Root,
 }
 
-/// An append-only log of records in streams.
+/// Reading an append-only log of records in streams.
 #[async_trait]
-pub trait EventStore: Send + Sync {
-    /// Appends a batch to one stream. Durable, contiguous and visible on `Ok`.
-    async fn append(
-        &self,
-        stream: StreamId,
-        expected: Expected,
-        batch: Batch,
-        unless: &[Unless],
-    ) -> Result<Appended, AppendError>;
-
+pub trait ReadStore: Send + Sync {
     /// Records of one stream from a version on, at most `limit` and at most one page.
     async fn read_run(
         &self,
@@ -232,4 +224,18 @@ pub trait EventStore: Send + Sync {
         stream: StreamId,
         commitments: &[Commitment],
     ) -> Result<Contents, ReadError>;
+}
+
+/// An append-only log of records in streams. It never leaves the process that holds it: whoever
+/// else reads does so through the process that does, and nobody else appends.
+#[async_trait]
+pub trait EventStore: ReadStore {
+    /// Appends a batch to one stream. Durable, contiguous and visible on `Ok`.
+    async fn append(
+        &self,
+        stream: StreamId,
+        expected: Expected,
+        batch: Batch,
+        unless: &[Unless],
+    ) -> Result<Appended, AppendError>;
 }

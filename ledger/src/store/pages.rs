@@ -1,6 +1,6 @@
 //! Reading a stream or the whole log page by page, for those who want all of it.
 
-use super::{EventStore, ReadError, Stored};
+use super::{ReadError, ReadStore, Stored};
 use crate::envelope::Recorded;
 use crate::id::{Position, StreamId, Version};
 use crate::limits::PAGE_RECORDS_MAX;
@@ -8,7 +8,7 @@ use crate::view::{Projection, RunList};
 
 /// Hands over every record of a stream from a version on, in order.
 pub async fn each_of_stream<E: From<ReadError>>(
-    store: &dyn EventStore,
+    store: &dyn ReadStore,
     stream: StreamId,
     from: Version,
     mut take: impl FnMut(Recorded) -> Result<(), E>,
@@ -29,7 +29,7 @@ pub async fn each_of_stream<E: From<ReadError>>(
 
 /// Every record of a stream, in order.
 pub async fn read_stream(
-    store: &dyn EventStore,
+    store: &dyn ReadStore,
     stream: StreamId,
     from: Version,
 ) -> Result<Vec<Recorded>, ReadError> {
@@ -44,7 +44,7 @@ pub async fn read_stream(
 
 /// Hands over every record of the log from a position on, in order, until one is not wanted.
 pub async fn each_of_log(
-    store: &dyn EventStore,
+    store: &dyn ReadStore,
     from: Position,
     mut take: impl FnMut(Recorded) -> bool,
 ) -> Result<(), ReadError> {
@@ -69,7 +69,7 @@ fn after(stored: &Stored) -> Position {
 }
 
 /// Every run of the log, folded.
-pub async fn run_list(store: &dyn EventStore) -> Result<RunList, ReadError> {
+pub async fn run_list(store: &dyn ReadStore) -> Result<RunList, ReadError> {
     let mut runs = RunList::new();
     each_of_log(store, Position::ZERO, |recorded| {
         runs.apply(&recorded);

@@ -7,7 +7,7 @@ use placet_ledger::event::Event;
 use placet_ledger::id::Position;
 use placet_ledger::store::head::HeadFile;
 use placet_ledger::store::sled::{OpenError, SledStore};
-use placet_ledger::store::{EventStore, Stored};
+use placet_ledger::store::{ReadStore, Stored};
 use placet_ledger::time::Timestamp;
 
 use super::Checkup;

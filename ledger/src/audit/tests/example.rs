@@ -17,7 +17,7 @@ use crate::merkle::Frontier;
 use crate::risk::DeclaredRisk;
 use crate::store::memory::MemoryStore;
 use crate::store::{
-    AppendError, Appended, Batch, EventStore, Expected, ReadError, Stored, Tail, Unless,
+    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
 };
 
 pub(crate) const RECORDS: &str =
@@ -177,7 +177,10 @@ impl EventStore for Fake {
     ) -> Result<Appended, AppendError> {
         Err(AppendError::Busy)
     }
+}
 
+#[async_trait]
+impl ReadStore for Fake {
     async fn read_run(
         &self,
         stream: StreamId,

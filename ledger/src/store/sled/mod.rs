@@ -42,7 +42,8 @@ use self::open::Opened;
 use self::shared::{Reserved, Shared};
 use super::check::Attempt;
 use super::{
-    AppendError, Appended, Batch, EventStore, Expected, ReadError, Stored, Tail, Unless, chain,
+    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
+    chain,
 };
 use crate::content::{Commitment, Content, Contents};
 use crate::id::{LedgerId, Position, StreamId, Version};
@@ -255,7 +256,10 @@ impl EventStore for SledStore {
         self.shared.close(reason);
         Err(AppendError::Unknown(reason.to_owned()))
     }
+}
 
+#[async_trait]
+impl ReadStore for SledStore {
     async fn read_run(
         &self,
         stream: StreamId,
