@@ -164,7 +164,15 @@ impl From<LedgerError> for CommandError {
                 Kind::Failed,
                 Some("make room on disk, then placet runs resume RUN"),
             ),
-            LedgerError::Busy => (Kind::Conflict, Some("try again")),
+            LedgerError::Driven { .. } => (
+                Kind::Conflict,
+                Some("wait until it has put the run down, or placet runs resume RUN --take-over"),
+            ),
+            LedgerError::InsideRun => (
+                Kind::Refused,
+                Some("a person answers from a terminal outside of every run"),
+            ),
+            LedgerError::Unreachable(_) | LedgerError::Busy => (Kind::Conflict, Some("try again")),
             LedgerError::Unknown(_) => (Kind::Failed, Some("placet runs show tells what was kept")),
             LedgerError::Closed(_) => (Kind::Failed, Some("placet audit verify tells why")),
             LedgerError::Integrity(_)
@@ -177,6 +185,7 @@ impl From<LedgerError> for CommandError {
             LedgerError::Read(ReadError::Io(_))
             | LedgerError::Write(_)
             | LedgerError::Encode(_)
+            | LedgerError::Failed(_)
             | LedgerError::Invalid(_) => (Kind::Failed, None),
         };
         let new = Self::new(kind, error);

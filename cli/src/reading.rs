@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Once};
+use std::sync::Once;
 
 use placet_engine::clock::SystemClock;
 use placet_engine::engine::nearly;
@@ -14,7 +14,8 @@ use placet_ledger::envelope::Recorded;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::Event;
 use placet_ledger::gate_input::Bench;
-use placet_ledger::id::{Position, StreamId, Version};
+use placet_ledger::id::{LedgerId, Position, StreamId, Version};
+use placet_ledger::ledger::Ledger;
 use placet_ledger::run::RunState;
 use placet_ledger::store::pages::{each_of_log, read_stream, run_list};
 use placet_ledger::store::sled::{OpenError, SledStore};
@@ -22,28 +23,47 @@ use placet_ledger::store::{ReadError, ReadStore};
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, RunList};
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Kind};
 use crate::home::Scratch;
 use crate::in_force;
 use crate::ui::card::Look;
 use crate::wiring::Wiring;
 
 /// A ledger that is open to be read.
-pub(crate) struct Reading {
-    store: Arc<SledStore>,
-    /// Where the store is a copy, its folder.
-    scratch: Option<Scratch>,
+pub(crate) struct Reading(Source);
+
+/// Where it is read from.
+enum Source {
+    /// The ledger, held here or by another process.
+    Ledger(Ledger),
+    /// A store that takes no writes; where it is a copy, with the folder of that.
+    Store(Box<SledStore>, Option<Scratch>),
 }
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.store.close();
+        match &self.0 {
+            Source::Ledger(ledger) => ledger.close(),
+            Source::Store(store, _) => store.close(),
+        }
     }
 }
 
 impl Reading {
     /// Opens what is there, and says on standard error why it takes no writes, if it takes none.
     pub(crate) fn open(wiring: &mut Wiring<'_>) -> Result<Self, CommandError> {
+        let error = match wiring.reach() {
+            Ok(ledger) => return Ok(Self(Source::Ledger(ledger))),
+            Err(error) => error,
+        };
+        // Whatever forbids writing does not forbid reading.
+        if error.kind != Kind::Integrity && error.kind != Kind::Failed {
+            return Err(error);
+        }
+        Self::open_as_it_is(wiring)
+    }
+
+    fn open_as_it_is(wiring: &mut Wiring<'_>) -> Result<Self, CommandError> {
         let head_dir = wiring.head_dir()?;
         let temporary = wiring.temporary();
         let home = &wiring.home.dir;
@@ -66,25 +86,36 @@ impl Reading {
                 wiring.printer.warn(&format!("  hint: {hint}"));
             }
         }
-        Ok(Self {
-            store: Arc::new(store),
-            scratch,
-        })
+        Ok(Self(Source::Store(Box::new(store), scratch)))
     }
 
     /// The store.
     pub(crate) fn store(&self) -> &dyn ReadStore {
-        &*self.store
+        match &self.0 {
+            Source::Ledger(ledger) => ledger,
+            Source::Store(store, _) => &**store,
+        }
+    }
+
+    /// Which ledger it is.
+    fn ledger(&self) -> LedgerId {
+        match &self.0 {
+            Source::Ledger(ledger) => ledger.ledger(),
+            Source::Store(store, _) => store.ledger(),
+        }
     }
 
     /// Whether nobody else can hold the ledger meanwhile; of a copy that is not known.
     pub(crate) fn holds(&self) -> bool {
-        self.scratch.is_none()
+        match &self.0 {
+            Source::Ledger(ledger) => ledger.is_owner(),
+            Source::Store(_, scratch) => scratch.is_none(),
+        }
     }
 
     /// Every run of the log, folded.
     pub(crate) async fn runs(&self) -> Result<RunList, CommandError> {
-        run_list(&*self.store).await.map_err(damaged)
+        run_list(self.store()).await.map_err(damaged)
     }
 
     /// Every record in order of position, until one is not wanted any more.
@@ -92,19 +123,19 @@ impl Reading {
         &self,
         take: impl FnMut(Recorded) -> bool,
     ) -> Result<(), CommandError> {
-        let read = each_of_log(&*self.store, Position::ZERO, take).await;
+        let read = each_of_log(self.store(), Position::ZERO, take).await;
         read.map_err(damaged)
     }
 
     /// Every record of one stream, in order.
     pub(crate) async fn stream(&self, stream: StreamId) -> Result<Vec<Recorded>, CommandError> {
-        let read = read_stream(&*self.store, stream, Version::ZERO).await;
+        let read = read_stream(self.store(), stream, Version::ZERO).await;
         read.map_err(damaged)
     }
 
     /// Learns why rules are there, those in force and those before.
     pub(crate) fn learn_reasons(&self, wiring: &mut Wiring<'_>) -> Result<(), CommandError> {
-        let stream = self.store.ledger().authority();
+        let stream = self.ledger().authority();
         let records = wiring.block_on(self.stream(stream))?;
         let text = |record: &Recorded| {
             let adopted = matches!(record.envelope.event(), Event::RulesAdopted(_));
@@ -123,7 +154,7 @@ impl Reading {
 
     /// Who and what is trusted now, as far as it can be read.
     pub(crate) async fn trusted(&self) -> Option<Trusted> {
-        let stream = self.store.ledger().authority();
+        let stream = self.ledger().authority();
         let records = self.stream(stream).await.ok()?;
         let state = fold_authority(records.iter().map(|record| &record.envelope)).ok()?;
         let blobs = records
@@ -141,13 +172,13 @@ impl Reading {
         wanted: &BTreeSet<Commitment>,
     ) -> Contents {
         let all: Vec<_> = wanted.iter().copied().collect();
-        if let Ok(contents) = self.store.content(stream, &all).await {
+        if let Ok(contents) = self.store().content(stream, &all).await {
             return contents;
         }
         // One that is lost hides no other.
         let mut contents = Contents::default();
         for commitment in all {
-            if let Ok(one) = self.store.content(stream, &[commitment]).await {
+            if let Ok(one) = self.store().content(stream, &[commitment]).await {
                 contents.extend(one);
             }
         }

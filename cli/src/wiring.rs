@@ -13,7 +13,6 @@ use placet_engine::engine::Engine;
 use placet_engine::heard::Heard;
 use placet_engine::ids::LiveStamps;
 use placet_engine::outfit::LocalOutfit;
-use placet_engine::policy::Gate;
 use placet_engine::policy::rules::shipped;
 use placet_engine::tool::command::Machine;
 use placet_engine::workspace::ClosedSet;
@@ -23,13 +22,12 @@ use placet_ledger::envelope::Recorded;
 use placet_ledger::event::LedgerCreated;
 use placet_ledger::id::{LedgerId, Name, Principal, StreamId};
 use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
-use placet_ledger::owner::Parts;
 use placet_ledger::run::Caller;
-use placet_ledger::store::EventStore;
+use placet_ledger::store::ReadStore;
 use placet_ledger::store::sled::SledStore;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 
 use crate::args::GlobalArgs;
 use crate::config::{self, Config, Place};
@@ -38,12 +36,10 @@ use crate::exit::ExitStatus;
 use crate::home::Home;
 use crate::in_force;
 use crate::io::Io;
-use crate::tee::Tee;
+use crate::open::{Open, Told};
+use crate::opening::{Opening, STORE_FORMAT};
 use crate::terminal;
 use crate::ui::{Printer, text};
-
-/// The format of stores that this release writes.
-const STORE_FORMAT: u32 = 1;
 
 /// What a verb works with.
 pub(crate) struct Wiring<'a> {
@@ -61,12 +57,6 @@ pub(crate) struct Wiring<'a> {
     runtime: Runtime,
 }
 
-/// What happens while a run is driven, as it comes.
-pub(crate) struct Told {
-    recorded: UnboundedReceiver<Recorded>,
-    heard: UnboundedReceiver<String>,
-}
-
 /// What happens while something is waited for.
 pub(crate) enum Meanwhile {
     /// A model said something.
@@ -79,23 +69,6 @@ pub(crate) enum Meanwhile {
 
 /// How often time that passes is told.
 const TICK: Duration = Duration::from_millis(100);
-
-/// An open ledger, held by this process until it is dropped.
-pub(crate) struct Open {
-    store: Arc<SledStore>,
-    /// The ledger.
-    pub(crate) ledger: Ledger,
-    /// The engine over it.
-    pub(crate) engine: Engine,
-    /// What happens, where somebody asked to be told.
-    pub(crate) told: Option<Told>,
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.store.close();
-    }
-}
 
 impl<'a> Wiring<'a> {
     /// Finds the home, and where the config would be.
@@ -249,32 +222,13 @@ impl<'a> Wiring<'a> {
     }
 
     fn open_telling(&mut self, tell: bool) -> Result<Open, CommandError> {
-        let head_dir = self.head_dir()?;
-        let store = Arc::new(SledStore::open(&self.home.dir, &head_dir)?);
-        // Not while a home is made: until it is whole, nothing is lost with it.
-        self.home.note_in_state(store.ledger())?;
+        let ledger = self.reach()?;
         self.listen();
-        let (sender, receiver) = unbounded_channel();
-        let shared: Arc<dyn EventStore> = if tell {
-            Arc::new(Tee {
-                store: store.clone(),
-                told: sender,
-            })
-        } else {
-            store.clone()
-        };
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let parts = Parts {
-            store: shared,
-            judge: Arc::new(Gate),
-            clock: clock.clone(),
-            stamps: Arc::new(LiveStamps::new(clock.clone())),
-        };
-        let ledger = self.block_on(Ledger::open(parts))?;
         self.reasons = in_force::reasons_now(&ledger);
         let outfit = self.outfit()?;
         let stop = self.printer.io().stop.clone();
         let host = self.home.host()?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let engine = Engine::new(ledger.clone(), Arc::new(outfit), clock, host, stop);
         let (listener, heard) = unbounded_channel();
         let engine = if self.printer.shows_progress() {
@@ -282,16 +236,25 @@ impl<'a> Wiring<'a> {
         } else {
             engine
         };
+        let (sender, recorded) = unbounded_channel();
         let told = tell.then_some(Told {
-            recorded: receiver,
+            sender,
+            recorded,
             heard,
         });
         Ok(Open {
-            store,
             ledger,
             engine,
             told,
         })
+    }
+
+    /// The ledger that is there: held by this process from now on, or reached through the one that
+    /// holds it.
+    pub(crate) fn reach(&mut self) -> Result<Ledger, CommandError> {
+        let opening = Arc::new(Opening::new(self.home.clone(), self.head_dir()?, None));
+        let reached = self.block_on(Ledger::shared(opening.clone()));
+        reached.map_err(|error| opening.failed().unwrap_or_else(|| error.into()))
     }
 
     /// Opens the store to read what is there, even where it must not be written to any more.
@@ -299,7 +262,7 @@ impl<'a> Wiring<'a> {
     pub(crate) fn open_copy(
         &mut self,
         scratch: &std::path::Path,
-    ) -> Result<(Arc<dyn EventStore>, Option<CommandError>), CommandError> {
+    ) -> Result<(Arc<dyn ReadStore>, Option<CommandError>), CommandError> {
         let head_dir = self.head_dir()?;
         let (store, why) = SledStore::open_copy(&self.home.dir, &head_dir, scratch)?;
         Ok((Arc::new(store), why.map(CommandError::from)))

@@ -60,7 +60,7 @@ async fn drive(ledger: &Ledger, run: RunId, left: &[Left]) {
     };
     let take_up = Command::TakeUp {
         attendance: Attendance::Park,
-        driver: ledger.new_driver(),
+        driver: ledger.new_driver().await.unwrap(),
         host: HostId::new(uuid::Uuid::new_v4()),
         reason: SegmentReason::Resumed,
     };

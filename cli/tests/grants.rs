@@ -3,23 +3,18 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use placet_engine::clock::SystemClock;
-use placet_engine::ids::LiveStamps;
-use placet_engine::policy::Gate;
 use placet_ledger::approval::{Assurance, Channel};
 use placet_ledger::authority::AuthorityCommand;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::GrantKind;
-use placet_ledger::ledger::{Ledger, local_principal};
-use placet_ledger::owner::Parts;
+use placet_ledger::ledger::local_principal;
 use placet_ledger::run::{Caller, Rejection};
 use serde_json::Value;
 
 use crate::attended::{at, keys};
-use crate::support::World;
+use crate::support::{World, over};
 
 const RUN: [&str; 6] = [
     "run",
@@ -335,15 +330,8 @@ fn an_entry_for_a_program_that_changed_is_another_one() {
 #[test]
 fn of_two_processes_that_grant_the_same_one_does() {
     let world = World::parked();
-    world.in_ledger(async |first, _| {
-        let clock = Arc::new(SystemClock);
-        let parts = Parts {
-            store: first.store().clone(),
-            judge: Arc::new(Gate),
-            clock: clock.clone(),
-            stamps: Arc::new(LiveStamps::new(clock)),
-        };
-        let second = Ledger::open(parts).await.unwrap();
+    world.in_store(async |store| {
+        let (first, second) = (over(store.clone()).await, over(store).await);
         let caller = Caller::Person {
             principal: local_principal(1000).unwrap(),
             channel: Channel::Cli,

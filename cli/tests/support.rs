@@ -191,23 +191,21 @@ impl World {
 
     /// Works in the ledger itself, on the first run, as a process does that no verb starts.
     pub(crate) fn in_ledger(&self, work: impl AsyncFnOnce(Ledger, RunId)) {
+        self.in_store(async |store| {
+            let ledger = over(store).await;
+            work(ledger, self.run().parse().unwrap()).await;
+        });
+    }
+
+    /// The same in the store, over which there may be several ledgers.
+    pub(crate) fn in_store(&self, work: impl AsyncFnOnce(Arc<SledStore>)) {
         let home = self.path("data/placet");
         let ledger = SledStore::ledger_at(&home).unwrap();
         let head_dir = self.path("state/placet").join(ledger.to_string());
         let store = Arc::new(SledStore::open(&home, &head_dir).unwrap());
-        let clock = Arc::new(SystemClock);
-        let parts = Parts {
-            store: store.clone(),
-            judge: Arc::new(Gate),
-            clock: clock.clone(),
-            stamps: Arc::new(LiveStamps::new(clock)),
-        };
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().unwrap();
-        runtime.block_on(async {
-            let ledger = Ledger::open(parts).await.unwrap();
-            work(ledger, self.run().parse().unwrap()).await;
-        });
+        runtime.block_on(work(store.clone()));
         store.close();
     }
 
@@ -324,4 +322,16 @@ pub(crate) fn without_durations(text: &str) -> String {
         None => line.to_owned(),
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A ledger over a store.
+pub(crate) async fn over(store: Arc<SledStore>) -> Ledger {
+    let clock = Arc::new(SystemClock);
+    let parts = Parts {
+        store,
+        judge: Arc::new(Gate),
+        clock: clock.clone(),
+        stamps: Arc::new(LiveStamps::new(clock)),
+    };
+    Ledger::open(parts).await.unwrap()
 }

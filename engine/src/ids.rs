@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use placet_ledger::clock::{Clock, Stamps};
 use placet_ledger::content::Salt;
-use placet_ledger::id::{DriverId, EventId, StreamId, Version};
+use placet_ledger::id::{CommandId, DriverId, EventId, StreamId, Version};
 use placet_ledger::time::Timestamp;
 use uuid::Uuid;
 
@@ -25,15 +25,10 @@ impl Stamps for LiveStamps {
         self.clock.now().max(not_before)
     }
 
-    fn id(&self, _: StreamId, _: Version, at: Timestamp) -> EventId {
+    fn id(&self, _: StreamId, _: Version, at: Timestamp, of: Option<CommandId>) -> EventId {
         let ms = u64::try_from(at.millis()).unwrap_or(0);
-        let random = Uuid::new_v4().into_bytes();
-        let mut tail = [0; 10];
-        // The last ten bytes of a version 4 UUID hold two fixed bits, which version 7 sets anew.
-        tail.iter_mut()
-            .zip(random.iter().skip(6))
-            .for_each(|(to, from)| *to = *from);
-        EventId::new(uuid::Builder::from_unix_timestamp_millis(ms, &tail).into_uuid())
+        let command = of.unwrap_or_else(|| CommandId::new(Uuid::new_v4()));
+        EventId::of_command(ms, command)
     }
 
     fn driver(&self) -> DriverId {

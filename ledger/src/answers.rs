@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::approval::CallAnswer;
 use crate::digest::Digest;
 use crate::id::{AnswerId, CallId};
 
 /// Why answers do not cover what is pending. Nothing was recorded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum CoverageError {
     /// Pending calls without an answer.
     #[error("no answer for {}", list(.0))]
@@ -38,11 +41,41 @@ fn list(calls: &[CallId]) -> String {
         .join(", ")
 }
 
-/// Answers to all of what was pending when they were given. There is no other way to make one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Answers to all of what was pending when they were given. There is no other way to make one;
+/// one that comes from another process covers what it names, and is compared with what is pending
+/// when it is decided, as every set is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Sent", into = "Sent")]
 pub struct AnswerSet {
     id: AnswerId,
     answers: BTreeMap<CallId, CallAnswer>,
+}
+
+/// A set on its way to another process.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sent {
+    id: AnswerId,
+    answers: Vec<CallAnswer>,
+}
+
+impl From<AnswerSet> for Sent {
+    fn from(set: AnswerSet) -> Self {
+        Self {
+            id: set.id,
+            answers: set.answers.into_values().collect(),
+        }
+    }
+}
+
+impl TryFrom<Sent> for AnswerSet {
+    type Error = CoverageError;
+
+    fn try_from(sent: Sent) -> Result<Self, CoverageError> {
+        let named = sent.answers.iter().map(|line| (line.call, line.request));
+        let named = named.collect();
+        Self::covering(sent.id, &named, sent.answers)
+    }
 }
 
 impl AnswerSet {

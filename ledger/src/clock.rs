@@ -1,7 +1,7 @@
 //! Where time, ids and salts come from: two small traits, implemented at the edge.
 
 use crate::content::Salt;
-use crate::id::{DriverId, EventId, StreamId, Version};
+use crate::id::{CommandId, DriverId, EventId, StreamId, Version};
 use crate::time::Timestamp;
 
 /// Wall time and a monotonic clock.
@@ -19,8 +19,14 @@ pub trait Stamps: Send + Sync {
     /// The time of the record; `not_before` is the newest time in the log.
     fn at(&self, stream: StreamId, version: Version, not_before: Timestamp) -> Timestamp;
 
-    /// The id of the record.
-    fn id(&self, stream: StreamId, version: Version, at: Timestamp) -> EventId;
+    /// The id of the record, which is the first that comes of a command `of` another process.
+    fn id(
+        &self,
+        stream: StreamId,
+        version: Version,
+        at: Timestamp,
+        of: Option<CommandId>,
+    ) -> EventId;
 
     /// A driver's id.
     fn driver(&self) -> DriverId;

@@ -73,10 +73,37 @@ impl Part {
 }
 
 /// How far a process is shut in, with what is missing of the profile.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "LevelParts", into = "LevelParts")]
 pub struct Level {
     containment: Containment,
     missing: BTreeSet<Part>,
+}
+
+/// A level as its parts, which may not fit each other.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LevelParts {
+    containment: Containment,
+    missing: BTreeSet<Part>,
+}
+
+impl From<Level> for LevelParts {
+    fn from(level: Level) -> Self {
+        Self {
+            containment: level.containment,
+            missing: level.missing,
+        }
+    }
+}
+
+impl TryFrom<LevelParts> for Level {
+    type Error = &'static str;
+
+    fn try_from(parts: LevelParts) -> Result<Self, &'static str> {
+        Self::recorded(parts.containment, &parts.missing)
+            .ok_or("a level and what is missing of it do not fit each other")
+    }
 }
 
 impl Level {

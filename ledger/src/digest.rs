@@ -36,6 +36,10 @@ pub enum Purpose {
     Inputs,
     /// Names a run key without telling it.
     KeyId,
+    /// What the owner of a store signs to whoever connects: both nonces, then the ledger id.
+    SocketOwner,
+    /// What whoever connects proves: the key of the socket, then both nonces.
+    SocketPeer,
 }
 
 impl Purpose {
@@ -53,6 +57,8 @@ impl Purpose {
             Self::SealBlob => "placet 2026-12-01 seal-blob v1",
             Self::Inputs => "placet 2026-12-01 inputs v1",
             Self::KeyId => "placet 2026-12-01 key-id v1",
+            Self::SocketOwner => "placet 2026-12-01 socket-owner v1",
+            Self::SocketPeer => "placet 2026-12-01 socket-peer v1",
         }
     }
 }

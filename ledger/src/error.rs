@@ -4,7 +4,7 @@ use crate::authority::AuthorityError;
 use crate::canonical::EncodeError;
 use crate::envelope::WriteError;
 use crate::id::{CallId, RunId};
-use crate::run::{FoldError, Rejection};
+use crate::run::Rejection;
 use crate::store::{AppendError, ReadError};
 
 /// Why the ledger did not do what it was asked.
@@ -25,6 +25,21 @@ pub enum LedgerError {
     /// What was decided does not fit into an append.
     #[error("what was decided cannot be recorded: {0}")]
     Invalid(&'static str),
+    /// A driver's command for a run that another process drives.
+    #[error("the run is driven by process {pid}")]
+    Driven {
+        /// The process.
+        pid: u32,
+    },
+    /// What grants something is refused to whoever is inside of a run.
+    #[error("nothing is granted from inside of a run")]
+    InsideRun,
+    /// The process that holds the store is gone, or does not speak as it should.
+    #[error("the process that holds the ledger cannot be reached: {0}")]
+    Unreachable(String),
+    /// The process that holds the ledger could not do it.
+    #[error("the process that holds the ledger failed: {0}")]
+    Failed(String),
     /// The store cannot take it now.
     #[error("the store is busy")]
     Busy,
@@ -38,13 +53,12 @@ pub enum LedgerError {
     #[error("the ledger does not verify: {0}")]
     Integrity(String),
     /// A stored run does not fold: it is shown and exported, never driven.
-    #[error("run {run} is quarantined")]
+    #[error("run {run} is quarantined: {why}")]
     Quarantined {
         /// The run.
         run: RunId,
         /// Why it does not fold.
-        #[source]
-        source: FoldError,
+        why: String,
     },
     /// A stored authority stream does not fold.
     #[error("the authority stream does not fold")]

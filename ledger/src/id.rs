@@ -105,6 +105,11 @@ uuid_id!(
     AnswerId
 );
 uuid_id!(
+    /// One command that a process sends to the owner of the store, so that it can be asked for
+    /// again where its answer was lost. The first record that comes of it bears its random part.
+    CommandId
+);
+uuid_id!(
     /// One process that moves a run.
     DriverId
 );
@@ -117,6 +122,34 @@ impl RunId {
     /// The stream that holds this run.
     pub const fn stream(&self) -> StreamId {
         StreamId(self.0)
+    }
+}
+
+impl EventId {
+    /// The id of the first record that comes of a command, at this time.
+    pub fn of_command(at_ms: u64, command: CommandId) -> Self {
+        Self(uuid::Builder::from_unix_timestamp_millis(at_ms, &command.tail()).into_uuid())
+    }
+
+    /// Whether the record is the first that came of a command.
+    pub fn is_of(&self, command: CommandId) -> bool {
+        Self::of_command(0, command)
+            .as_bytes()
+            .iter()
+            .skip(6)
+            .eq(self.as_bytes().iter().skip(6))
+    }
+}
+
+impl CommandId {
+    /// The last ten of its bytes, which hold 72 random bits at least.
+    fn tail(&self) -> [u8; 10] {
+        let mut tail = [0; 10];
+        let bytes = self.as_bytes().iter().skip(6);
+        tail.iter_mut()
+            .zip(bytes)
+            .for_each(|(to, from)| *to = *from);
+        tail
     }
 }
 
@@ -359,6 +392,16 @@ pub type Principal = Name;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_record_of_a_command_is_known_by_its_id() {
+        let command = CommandId::new(Uuid::from_u128(0x1111_2222_3333_4444_8555_6666_7777_8888));
+        let other = CommandId::new(Uuid::from_u128(0x1111_2222_3333_4444_8555_6666_7777_8889));
+        let id = EventId::of_command(1_790_000_000_000, command);
+        assert_eq!(id.uuid().get_version_num(), 7);
+        assert!(id.is_of(command) && !id.is_of(other));
+        assert!(EventId::of_command(7, command).is_of(command));
+    }
 
     #[test]
     fn one_id_has_one_spelling() {

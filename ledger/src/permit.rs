@@ -1,7 +1,7 @@
 //! The permit: the right to execute one call once.
 //!
 //! Only a durable `execution.started` mints one, in the owner and from the call's own records as
-//! read back from the log. It cannot be built, copied or read from bytes anywhere else:
+//! read back from the log; the driver may be another process, to which it is sent once. It cannot be built, copied or read from bytes anywhere else:
 //!
 //! ```compile_fail,E0451
 //! use placet_ledger::permit::{Granted, Permit};
@@ -31,6 +31,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::containment::Part;
@@ -46,7 +47,8 @@ pub struct Permit {
 }
 
 /// What was granted, as the ledger holds it under the proposal digest.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Granted {
     /// The run.
@@ -74,6 +76,12 @@ pub struct Granted {
 impl Permit {
     /// Mints the permit; its only caller has just made `execution.started` durable.
     pub(crate) fn mint(granted: Granted) -> Self {
+        Self { granted }
+    }
+
+    /// The permit that the owner of the store minted, sent over its socket to the one driver of
+    /// the run; its only caller has just received it.
+    pub(crate) fn received(granted: Granted) -> Self {
         Self { granted }
     }
 

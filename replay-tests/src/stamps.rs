@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use placet_ledger::clock::{Clock, Stamps};
 use placet_ledger::content::Salt;
-use placet_ledger::id::{DriverId, EventId, StreamId, Version};
+use placet_ledger::id::{CommandId, DriverId, EventId, StreamId, Version};
 use placet_ledger::time::Timestamp;
 use uuid::Uuid;
 
@@ -96,7 +96,7 @@ impl Stamps for CountingStamps {
         self.clock.now().max(not_before)
     }
 
-    fn id(&self, _: StreamId, _: Version, at: Timestamp) -> EventId {
+    fn id(&self, _: StreamId, _: Version, at: Timestamp, _: Option<CommandId>) -> EventId {
         let number = self.ids.fetch_add(1, Ordering::SeqCst);
         let ms = u64::try_from(at.millis()).unwrap_or(0);
         let mut tail = [0_u8; 10];

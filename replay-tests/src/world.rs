@@ -174,7 +174,7 @@ impl World {
             rules: b"{\"rules\":[]}".to_vec(),
             by: local_principal(1000)?,
         };
-        Ledger::create(&*store, &*stamps, new).await?;
+        Box::pin(Ledger::create(&*store, &*stamps, new)).await?;
         Self::open(store, clock, stamps).await
     }
 
@@ -338,7 +338,7 @@ impl World {
             SegmentReason::Resumed
         };
         let stopped = tokio::select! {
-            stopped = self.engine.drive(run, reason, attendance) => Some(stopped?),
+            stopped = Box::pin(self.engine.drive(run, reason, attendance)) => Some(stopped?),
             () = self.vanished.notified() => None,
         };
         Ok(match stopped {

@@ -447,7 +447,7 @@ impl Engine {
         reason: SegmentReason,
         attendance: Option<Attendance>,
     ) -> Result<DriverId, EngineError> {
-        let driver = self.ledger.new_driver();
+        let driver = self.ledger.new_driver().await?;
         let recorded = self.ledger.look(run, |state, _| state.attendance()).await?;
         let command = Command::TakeUp {
             attendance: attendance.unwrap_or(recorded),

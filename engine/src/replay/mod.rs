@@ -18,7 +18,7 @@ use placet_ledger::ledger::Ledger;
 use placet_ledger::owner::Parts;
 use placet_ledger::run::{Step, next};
 use placet_ledger::store::memory::MemoryStore;
-use placet_ledger::store::{Batch, EventStore, Expected};
+use placet_ledger::store::{Batch, EventStore, Expected, ReadStore};
 
 use crate::effects::{EffectHandler, RecordedHandler};
 use crate::recording::Recording;
@@ -92,7 +92,7 @@ pub async fn replay(recording: &Recording, judge: Arc<dyn Judge>) -> Result<Repl
         recording.contents.clone(),
     ));
     let runner = Runner::new(ledger.clone(), handler.clone(), run, None);
-    Replay {
+    let replay = Replay {
         recording,
         run,
         ledger,
@@ -100,9 +100,8 @@ pub async fn replay(recording: &Recording, judge: Arc<dyn Judge>) -> Result<Repl
         runner,
         store,
         trusted,
-    }
-    .drive()
-    .await
+    };
+    Box::pin(replay.drive()).await
 }
 
 /// The authority stream, fed in as far as it was when the next thing was decided.
@@ -257,7 +256,7 @@ impl Replay<'_> {
         let stream = self.run.stream();
         for index in from..to {
             let version = Version::new(u32::try_from(index).unwrap_or(u32::MAX));
-            let page = self.ledger.store().read_run(stream, version, 1).await;
+            let page = self.ledger.read_run(stream, version, 1).await;
             let Some(replayed) = page.map_err(LedgerError::from)?.pop() else {
                 break;
             };

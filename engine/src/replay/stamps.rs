@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use placet_ledger::clock::{Clock, Stamps};
 use placet_ledger::content::{Blob, Blobs, Contents, Salt};
 use placet_ledger::envelope::Envelope;
-use placet_ledger::id::{DriverId, EventId, StreamId, Version};
+use placet_ledger::id::{CommandId, DriverId, EventId, StreamId, Version};
 use placet_ledger::time::Timestamp;
 
 use crate::recording::Recording;
@@ -43,7 +43,13 @@ impl Stamps for RecordedStamps {
             .map_or(not_before, |(at, _)| *at)
     }
 
-    fn id(&self, stream: StreamId, version: Version, _: Timestamp) -> EventId {
+    fn id(
+        &self,
+        stream: StreamId,
+        version: Version,
+        _: Timestamp,
+        _: Option<CommandId>,
+    ) -> EventId {
         let recorded = self.at.get(&(stream, version)).map(|(_, id)| *id);
         recorded.unwrap_or_else(|| EventId::new(uuid::Uuid::nil()))
     }

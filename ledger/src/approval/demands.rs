@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Assurance;
 use crate::id::Principal;
 
 /// What must hold of the approvals of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Demands {
     /// How many people must approve; people are shown that apart from the rest.
     #[serde(skip)]
@@ -56,7 +57,8 @@ pub struct Approver<'a> {
 }
 
 /// What an approval misses of what is demanded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Miss {
     /// Fewer may approve than must.
     Nobody,
@@ -87,7 +89,7 @@ impl Miss {
 }
 
 /// An approval that is not what is demanded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error(
     "needs {demands}; an approval by {by} ({}) does not count, since {}",
     .assurance.as_str(),
@@ -95,6 +97,7 @@ impl Miss {
 )]
 pub struct Unmet {
     /// What is demanded.
+    #[serde(with = "whole")]
     pub demands: Demands,
     /// Who approved.
     pub by: Principal,
@@ -221,5 +224,21 @@ impl fmt::Display for Demands {
             f.write_str(", not by who amended the call")?;
         }
         Ok(())
+    }
+}
+/// Demands on their way to another process: with the number of people, which people are shown
+/// apart from the rest.
+mod whole {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Demands;
+
+    pub(super) fn serialize<S: Serializer>(demands: &Demands, to: S) -> Result<S::Ok, S::Error> {
+        (demands.quorum, demands).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Demands, D::Error> {
+        let (quorum, demands) = Deserialize::deserialize(from)?;
+        Ok(Demands { quorum, ..demands })
     }
 }

@@ -187,7 +187,8 @@ impl Actor {
 }
 
 /// What an answer says about one pending call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// Run it as shown.
     Approve,
@@ -208,7 +209,8 @@ impl Answer {
 }
 
 /// One line of an answer set.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CallAnswer {
     /// The pending call.
     pub call: CallId,

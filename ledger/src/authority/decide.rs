@@ -1,5 +1,7 @@
 //! Deciding about authority: what a person who grants, revokes or adopts rules comes to.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Grant, Standing};
 use crate::content::Texts;
 use crate::event::{Change, Event, GrantAdded, GrantKind, GrantRevoked, RulesAdopted};
@@ -8,7 +10,8 @@ use crate::run::{Caller, Rejection};
 use crate::time::Timestamp;
 
 /// An intention about authority; a person's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AuthorityCommand {
     /// Let something run unasked in every run. Texts: entry.
     Grant {

@@ -19,6 +19,12 @@ pub struct ClockStepped {
 pub enum AttemptKind {
     /// To answer pending calls.
     Answer,
+    /// To start a call that the sender did not drive, or whose records did not bear it out.
+    Permit,
+    /// To grant something from inside of a run.
+    InsideRun,
+    /// To send what is no command.
+    Frame,
 }
 
 /// Something was refused that would have granted authority; no run was changed.

@@ -2,6 +2,7 @@
 
 use super::Owner;
 use super::cell::Cell;
+use super::sent::Sent;
 use crate::answers::AnswerSet;
 use crate::approval::{Answer, By, CallAnswer};
 use crate::content::{Contents, Text, Texts};
@@ -11,17 +12,65 @@ use crate::id::{CallId, RunId};
 use crate::run::{Call, Caller, Command, Rejection, RunState};
 use crate::store::chain;
 
+/// How often something is decided again after somebody else moved the run.
+const TRIES_MAX: usize = 8;
+
 impl Owner {
-    /// Records a set of answers, once. What a driver decided before is durable first.
-    pub(crate) async fn answer(
+    /// Records a set of answers: an append of its own, all verdicts or none. The same set again is
+    /// answered alike. A refusal is noted in the journal.
+    pub(crate) async fn answer_set(
         &self,
         run: RunId,
-        caller: &Caller,
+        sent: Sent<'_>,
         set: &AnswerSet,
     ) -> Result<(), LedgerError> {
+        for _ in 0..TRIES_MAX {
+            match self.answer(run, sent, set).await {
+                // The set keeps the requests that were displayed: what came since is not in it.
+                Err(LedgerError::Conflict) => {}
+                Err(error @ LedgerError::Rejected(_)) => {
+                    self.note_refused(run, sent.caller).await;
+                    return Err(error);
+                }
+                other => return other,
+            }
+        }
+        Err(LedgerError::Conflict)
+    }
+
+    /// Records what a person says about a run, in an append of its own. What would have granted
+    /// something and was refused is noted in the journal.
+    pub(crate) async fn act_on(
+        &self,
+        run: RunId,
+        sent: Sent<'_>,
+        (command, texts): (Command, Texts),
+    ) -> Result<Vec<Envelope>, LedgerError> {
+        let grants = matches!(
+            command,
+            Command::Amend(_) | Command::Reply { .. } | Command::SettleDoubt { .. }
+        );
+        for _ in 0..TRIES_MAX {
+            match self.act(run, sent, command.clone(), texts.clone()).await {
+                // It names what was displayed: what came since is not meant by it.
+                Err(LedgerError::Conflict) => {}
+                Err(error @ LedgerError::Rejected(_)) => {
+                    if grants {
+                        self.note_refused(run, sent.caller).await;
+                    }
+                    return Err(error);
+                }
+                other => return other,
+            }
+        }
+        Err(LedgerError::Conflict)
+    }
+
+    /// Records a set of answers, once. What a driver decided before is durable first.
+    async fn answer(&self, run: RunId, sent: Sent<'_>, set: &AnswerSet) -> Result<(), LedgerError> {
         let mut cell = self.cell(run).await?;
         self.commit_cell(run, &mut cell).await?;
-        let by = caller.person().ok_or(Rejection::NotAPerson)?;
+        let by = sent.caller.person().ok_or(Rejection::NotAPerson)?;
         let state = cell.state(run)?;
         if state.answered_in(set.id()).next().is_some() {
             if is_recorded(state, &cell.contents, (set, &by)) {
@@ -35,16 +84,16 @@ impl Owner {
             return Err(Rejection::Expired(late).into());
         }
         let command = Command::Answer(set.clone());
-        self.stage(run, &mut cell, caller, (command, notes(set)))?;
+        self.stage(run, &mut cell, sent, (command, notes(set)))?;
         self.commit_cell(run, &mut cell).await
     }
 
     /// Records what a person says about a run: what a driver decided before is durable first, and
     /// what nobody answered in time is closed. An amendment is gated in the same append.
-    pub(crate) async fn act(
+    async fn act(
         &self,
         run: RunId,
-        caller: &Caller,
+        sent: Sent<'_>,
         command: Command,
         texts: Texts,
     ) -> Result<Vec<Envelope>, LedgerError> {
@@ -52,10 +101,10 @@ impl Owner {
         self.commit_cell(run, &mut cell).await?;
         self.expire_cell(run, &mut cell).await?;
         let gates = matches!(command, Command::Amend(_));
-        let mut recorded = self.stage(run, &mut cell, caller, (command, texts))?;
+        let mut recorded = self.stage(run, &mut cell, sent, (command, texts))?;
         if let (true, Some(call)) = (gates, recorded.first().and_then(|r| r.event().call())) {
             let gate = (Command::Gate { call }, Texts::new());
-            match self.stage(run, &mut cell, caller, gate) {
+            match self.stage(run, &mut cell, Sent::here(sent.caller), gate) {
                 Ok(verdict) => recorded.extend(verdict),
                 Err(error) => {
                     // A proposal without a verdict is not left behind.
@@ -79,7 +128,7 @@ impl Owner {
             return Ok(false);
         }
         let act = (Command::Expire, Texts::new());
-        self.stage(run, cell, &Caller::Driver, act)?;
+        self.stage(run, cell, Sent::here(&Caller::Driver), act)?;
         self.commit_cell(run, cell).await?;
         Ok(true)
     }

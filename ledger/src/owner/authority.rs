@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::sent::Sent;
 use super::{Owner, lock};
 use crate::approval::Actor;
 use crate::authority::{
@@ -90,12 +91,12 @@ impl Owner {
     /// Records what a person says about authority, in an append of its own.
     pub(crate) async fn authorise(
         &self,
-        caller: &Caller,
+        sent: Sent<'_>,
         command: AuthorityCommand,
         texts: Texts,
     ) -> Result<Envelope, LedgerError> {
         for _ in 0..TRIES_MAX {
-            match self.try_authorise(caller, command, texts.clone()).await {
+            match self.try_authorise(sent, command, texts.clone()).await {
                 Err(LedgerError::Conflict) => self.refresh_authority().await?,
                 other => return other,
             }
@@ -105,10 +106,11 @@ impl Owner {
 
     async fn try_authorise(
         &self,
-        caller: &Caller,
+        sent: Sent<'_>,
         command: AuthorityCommand,
         texts: Texts,
     ) -> Result<Envelope, LedgerError> {
+        let caller = sent.caller;
         let known = self.standing();
         let state = &known.state;
         let stream = state.ledger().authority();
@@ -132,7 +134,7 @@ impl Owner {
             },
             at,
             cause: Some(cause),
-            id: self.parts.stamps.id(stream, version, at),
+            id: self.parts.stamps.id(stream, version, at, sent.id),
             ledger: state.ledger(),
             prev: state.digest(),
             stream,

@@ -6,17 +6,18 @@ use serde_json::Value;
 
 use super::Owner;
 use super::cell::Cell;
+use super::sent::{Seat, Sent};
 use crate::containment::Level;
 use crate::content::{Blob, Commitment, Texts};
 use crate::digest::Digest;
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
-use crate::event::{ApprovalGranted, Event};
-use crate::id::{CallId, RunId, Version};
+use crate::event::{ApprovalGranted, Event, ExecutionStarted};
+use crate::id::{CallId, CommandId, RunId, Version};
 use crate::permit::{Granted, Permit};
 use crate::precondition::{Aim, Precondition};
 use crate::proposal::proposal_digest;
-use crate::run::{Caller, Command, Grant, Proposed, Rejection};
+use crate::run::{Caller, Command, Grant, Phase, Proposed, Rejection};
 
 /// What came of starting a call.
 #[derive(Debug)]
@@ -33,10 +34,18 @@ impl Owner {
     pub(crate) async fn begin(
         &self,
         run: RunId,
-        call: CallId,
-        active_ms: u64,
-        level: Level,
+        seat: (Seat, Option<CommandId>),
+        (call, active_ms, level): (CallId, u64, Level),
     ) -> Result<Begun, LedgerError> {
+        self.admit(
+            run,
+            seat.0,
+            &Command::Begin {
+                call,
+                active_ms,
+                level: level.clone(),
+            },
+        )?;
         let mut cell = self.cell(run).await?;
         let staged = |version: Version| {
             cell.staged
@@ -77,7 +86,12 @@ impl Owner {
             active_ms,
             level,
         };
-        let recorded = self.stage(run, &mut cell, &Caller::Driver, (command, Texts::new()))?;
+        let sent = Sent {
+            caller: &Caller::Driver,
+            seat: seat.0,
+            id: seat.1,
+        };
+        let recorded = self.stage(run, &mut cell, sent, (command, Texts::new()))?;
         let started = recorded.iter().find_map(|record| match record.event() {
             Event::ExecutionStarted(event) => Some(event.clone()),
             _ => None,
@@ -85,13 +99,46 @@ impl Owner {
         self.commit_cell(run, &mut cell).await?;
         Ok(match started {
             None => Begun::Refused,
-            Some(started) => Begun::Permit(Box::new(Permit::mint(Granted {
-                attempt: started.attempt,
-                network: started.network,
-                missing: started.missing,
-                ..granted
-            }))),
+            Some(started) => {
+                self.may_permit(run, call, started.attempt);
+                permit(granted, started)
+            }
         })
+    }
+
+    /// The permit of an execution that was recorded for a driver which never heard of it: the
+    /// driver still holds the run, the call has no outcome, and no permit went out from here.
+    pub(crate) async fn permit_again(
+        &self,
+        run: RunId,
+        seat: Seat,
+        (call, records): (CallId, Vec<Envelope>),
+    ) -> Result<Begun, LedgerError> {
+        let started = records.iter().find_map(|record| match record.event() {
+            Event::ExecutionStarted(event) if event.call == call => Some(event.clone()),
+            _ => None,
+        });
+        let Some(started) = started else {
+            return Ok(Begun::Refused);
+        };
+        let cell = self.cell(run).await?;
+        let found = cell
+            .state(run)?
+            .call(call)
+            .ok_or(Rejection::UnknownCall(call))?;
+        let drives = self.driver(run).is_some_and(|held| held.pid == seat.pid);
+        let executing = matches!(found.phase(), Phase::Executing { .. });
+        let still = executing && found.attempts() == started.attempt;
+        let proposed = found.proposed().cloned();
+        let (true, true, Some(proposed)) = (drives, still, proposed) else {
+            return Err(LedgerError::Unproven(call));
+        };
+        if !self.may_permit(run, call, started.attempt) {
+            return Err(LedgerError::Unproven(call));
+        }
+        self.prove(run, &cell, call, &proposed).await?;
+        let granted = self.granted(run, call, proposed).await?;
+        Ok(permit(granted, started))
     }
 
     async fn read_back(&self, run: RunId, version: Version) -> Result<Envelope, LedgerError> {
@@ -207,4 +254,14 @@ impl Owner {
             missing: BTreeSet::new(),
         })
     }
+}
+
+/// The permit for what was started; its record is durable.
+fn permit(granted: Granted, started: ExecutionStarted) -> Begun {
+    Begun::Permit(Box::new(Permit::mint(Granted {
+        attempt: started.attempt,
+        network: started.network,
+        missing: started.missing,
+        ..granted
+    })))
 }

@@ -14,7 +14,7 @@ use crate::error::LedgerError;
 use crate::id::{RunId, StreamId, Version};
 use crate::run::{FoldError, Head, RunState, evolve};
 use crate::store::pages::each_of_stream;
-use crate::store::{Batch, Expected};
+use crate::store::{Batch, Expected, chain};
 
 /// Contents that are asked for together: a store opens them one by one.
 const CONTENTS_AT_ONCE: usize = 64;
@@ -142,7 +142,10 @@ impl Owner {
         if self.is_reserved(stream) {
             return Err(LedgerError::NoRun(run));
         }
-        let quarantined = |source: FoldError| LedgerError::Quarantined { run, source };
+        let quarantined = |error: FoldError| LedgerError::Quarantined {
+            run,
+            why: chain(&error),
+        };
         let mut blobs = Vec::new();
         let state = &mut cell.state;
         each_of_stream(&*self.parts.store, stream, Version::ZERO, |recorded| {

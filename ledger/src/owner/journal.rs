@@ -61,10 +61,20 @@ impl Owner {
             Caller::Person { channel, .. } => *channel,
             Caller::Driver => Channel::Cli,
         };
+        let kind = AttemptKind::Answer;
+        self.note_attempt(kind, Some(run), channel).await
+    }
+
+    /// Notes something that was refused. No run is changed.
+    pub(crate) async fn note_attempt(
+        &self,
+        kind: AttemptKind,
+        run: Option<RunId>,
+        channel: Channel,
+    ) -> Result<(), LedgerError> {
         if self.attempts_are_many().await? {
             return Ok(());
         }
-        let (kind, run) = (AttemptKind::Answer, Some(run));
         let event = AttemptRefused {
             call: None,
             channel,
@@ -140,7 +150,7 @@ impl Owner {
             }
         };
         let at = self.parts.stamps.at(stream, version, self.now());
-        let id = self.parts.stamps.id(stream, version, at);
+        let id = self.parts.stamps.id(stream, version, at, None);
         let ledger = authority.ledger();
         let actor = Actor::Engine;
         let header = Header {

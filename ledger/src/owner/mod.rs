@@ -10,6 +10,9 @@ mod begin;
 mod cell;
 mod commit;
 mod journal;
+mod news;
+mod seats;
+mod sent;
 mod stage;
 
 use std::collections::BTreeMap;
@@ -24,17 +27,19 @@ use crate::content::{Contents, Texts};
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
 use crate::gate_input::Bench;
-use crate::id::{CallId, DriverId, Position, RunId, Version};
+use crate::id::{CallId, DriverId, LedgerId, Position, RunId, Version};
 use crate::judge::{Judge, Verdict};
-use crate::run::{Caller, Command, Origin, Rejection, RunState};
+use crate::run::{Command, Origin, Rejection, RunState};
 use crate::store::{EventStore, Stored};
 use crate::time::Timestamp;
 
 use authority::Authority;
 use cell::Cell;
 use journal::Journal;
+use seats::Seats;
 
 pub use begin::Begun;
+pub(crate) use sent::{Seat, Sent};
 
 /// What the owner is made of.
 pub struct Parts {
@@ -63,6 +68,7 @@ pub(crate) struct Owner {
     cells: Mutex<BTreeMap<RunId, Arc<AsyncMutex<Cell>>>>,
     newest: Mutex<Timestamp>,
     journal: AsyncMutex<Journal>,
+    seats: Mutex<Seats>,
     records_read: AtomicU64,
     events_folded: AtomicU64,
 }
@@ -88,11 +94,17 @@ impl Owner {
             cells: Mutex::default(),
             newest: Mutex::new(newest),
             journal: AsyncMutex::default(),
+            seats: Mutex::default(),
             records_read: AtomicU64::new(0),
             events_folded: AtomicU64::new(0),
         };
         owner.note_clock().await?;
         Ok(owner)
+    }
+
+    /// Which ledger it is.
+    pub(crate) fn ledger(&self) -> LedgerId {
+        self.standing().state.ledger()
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn EventStore> {
@@ -170,39 +182,30 @@ impl Owner {
         })
     }
 
-    /// Looks at a run with its contents.
-    pub(crate) async fn look<T>(
-        &self,
-        run: RunId,
-        look: impl FnOnce(&RunState, &Contents) -> T,
-    ) -> Result<T, LedgerError> {
-        let cell = self.cell(run).await?;
-        Ok(look(cell.state(run)?, &cell.contents))
-    }
-
     /// Decides a command and stages what comes of it.
     pub(crate) async fn handle(
         &self,
         run: RunId,
-        caller: &Caller,
-        command: Command,
-        texts: Texts,
+        sent: Sent<'_>,
+        act: (Command, Texts),
     ) -> Result<Vec<Envelope>, LedgerError> {
+        self.admit_sent(run, sent, &act.0)?;
         let mut cell = self.cell(run).await?;
         if cell.is_nearly_full() {
             self.commit_cell(run, &mut cell).await?;
         }
-        self.stage(run, &mut cell, caller, (command, texts))
+        self.stage_for(run, &mut cell, sent, act)
     }
 
     /// The same for a command that rests on what the run was at a version.
     pub(crate) async fn handle_at(
         &self,
         run: RunId,
-        caller: &Caller,
+        sent: Sent<'_>,
         seen: Version,
         act: (Command, Texts),
     ) -> Result<Vec<Envelope>, LedgerError> {
+        self.admit_sent(run, sent, &act.0)?;
         let mut cell = self.cell(run).await?;
         if cell.is_nearly_full() {
             self.commit_cell(run, &mut cell).await?;
@@ -211,7 +214,7 @@ impl Owner {
             let why = "the run went on since the command was made";
             return Err(Rejection::OutOfTurn(why).into());
         }
-        self.stage(run, &mut cell, caller, act)
+        self.stage_for(run, &mut cell, sent, act)
     }
 
     /// Closes what nobody answered in time. Says whether anything was.

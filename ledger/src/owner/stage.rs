@@ -4,14 +4,15 @@ use std::sync::atomic::Ordering;
 
 use super::Owner;
 use super::cell::{Cell, Interned};
+use super::sent::Sent;
 use crate::content::{Text, Texts};
 use crate::envelope::{Envelope, Header, stream_genesis};
 use crate::error::LedgerError;
 use crate::event::Event;
 use crate::gate_input::{Bench, gate_input};
-use crate::id::{EventId, RunId, Version};
+use crate::id::{CommandId, EventId, RunId, Version};
 use crate::judge::Verdict;
-use crate::run::{Caller, Command, Decided, Given, Rejection, RunState, decide, evolve};
+use crate::run::{Command, Decided, Given, Rejection, RunState, decide, evolve};
 use crate::time::Timestamp;
 
 /// Staged bytes after which an append is made without waiting for a reason: half of what one
@@ -27,7 +28,7 @@ impl Owner {
         &self,
         run: RunId,
         cell: &mut Cell,
-        caller: &Caller,
+        sent: Sent<'_>,
         act: (Command, Texts),
     ) -> Result<Vec<Envelope>, LedgerError> {
         let (command, mut texts) = act;
@@ -43,14 +44,14 @@ impl Owner {
         let mut interned = self.intern(run, cell, texts);
         let given = Given {
             at,
-            caller: caller.clone(),
+            caller: sent.caller.clone(),
             authority: authority.version(),
             rules,
             blobs: interned.blobs.clone(),
             verdict,
         };
         let decided = decide(cell.state.as_ref(), &given, command)?;
-        let envelopes = match self.record(run, cell, &given, decided) {
+        let envelopes = match self.record(run, cell, (&given, sent.id), decided) {
             Ok(envelopes) => envelopes,
             Err(error) => {
                 // The state may have gone on without its record: the store is read again.
@@ -103,7 +104,7 @@ impl Owner {
         &self,
         run: RunId,
         cell: &mut Cell,
-        given: &Given,
+        (given, mut of): (&Given, Option<CommandId>),
         decided: Vec<Decided>,
     ) -> Result<Vec<Envelope>, LedgerError> {
         let origin = self.origin();
@@ -130,7 +131,7 @@ impl Owner {
                 actor: item.actor(&given.caller),
                 at,
                 cause: cause(state, &item.event),
-                id: self.parts.stamps.id(run.stream(), version, at),
+                id: self.parts.stamps.id(run.stream(), version, at, of.take()),
                 ledger: origin.ledger,
                 prev,
                 stream: run.stream(),

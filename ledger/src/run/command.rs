@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::answers::AnswerSet;
 use crate::budget::{Limits, Tokens, Usd};
 use crate::containment::Level;
@@ -18,7 +20,8 @@ use crate::program::ProgramClass;
 use crate::risk::{DeclaredRisk, RiskTier};
 
 /// What a new run is allowed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Start {
     /// The agent.
     pub agent: Name,
@@ -47,7 +50,8 @@ pub struct Start {
 }
 
 /// What a tool's proposing half, or the registry for a plain tool, came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Proposal {
     /// The call.
     pub call: CallId,
@@ -70,7 +74,8 @@ pub struct Proposal {
 }
 
 /// How a call was judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Assessment {
     /// The call.
     pub call: CallId,
@@ -91,7 +96,8 @@ pub struct Assessment {
 }
 
 /// Which way an execution ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// It took effect.
     Succeeded,
@@ -104,7 +110,8 @@ pub enum Ending {
 }
 
 /// How an execution ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ended {
     /// The call.
     pub call: CallId,
@@ -117,7 +124,8 @@ pub struct Ended {
 }
 
 /// An intention.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// Start a run. A person's. Texts: prompt, system, workspace, scope.
     Start(Start),

@@ -1,9 +1,12 @@
 //! Why a command yields no events. Nothing was recorded, and the run is as it was.
 
+use serde::{Deserialize, Serialize};
+
 use crate::answers::CoverageError;
 use crate::approval::Unmet;
 use crate::event::Outcome;
 use crate::id::{CallId, GrantId, Name};
+use crate::sentence::{self, Sentence};
 
 fn list(calls: &[CallId]) -> String {
     let calls: Vec<_> = calls.iter().map(CallId::to_string).collect();
@@ -11,7 +14,8 @@ fn list(calls: &[CallId]) -> String {
 }
 
 /// Why a command yields no events.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Rejection {
     /// The run exists.
     #[error("the run was started before")]
@@ -27,7 +31,7 @@ pub enum Rejection {
     NotDriven,
     /// The command does not fit what the run waits for.
     #[error("{0}")]
-    OutOfTurn(&'static str),
+    OutOfTurn(#[serde(deserialize_with = "sentence::read")] Sentence),
     /// No such call.
     #[error("the run has no call {0}")]
     UnknownCall(CallId),
@@ -79,11 +83,11 @@ pub enum Rejection {
     NotExpired,
     /// A cap would become wider.
     #[error("a cap can be made stricter, not wider: {0}")]
-    Widened(&'static str),
+    Widened(#[serde(deserialize_with = "sentence::read")] Sentence),
     /// A tool would come back.
     #[error("tools can be taken away, not added: {0}")]
     ToolWidened(Name),
     /// More than a run may have.
     #[error("the run has reached the end of its {0}")]
-    Exhausted(&'static str),
+    Exhausted(#[serde(deserialize_with = "sentence::read")] Sentence),
 }

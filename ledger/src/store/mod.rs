@@ -47,6 +47,7 @@ pub mod sled;
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use crate::content::{Commitment, Content, Contents};
 use crate::digest::Digest;
@@ -142,7 +143,8 @@ pub enum AppendError {
 }
 
 /// Why something could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReadError {
     /// The store has lost or changed what it was given.
     #[error("the store is damaged{}: {detail}", position.map(|p| format!(" at position {p}")).unwrap_or_default())]

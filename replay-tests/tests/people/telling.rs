@@ -314,7 +314,7 @@ async fn a_message_that_comes_while_the_context_is_prepared_is_part_of_it() {
         .await
         .unwrap();
     let ledger = world.ledger().clone();
-    let driver = ledger.new_driver();
+    let driver = ledger.new_driver().await.unwrap();
     let take_up = Command::TakeUp {
         attendance: Attendance::Park,
         driver,

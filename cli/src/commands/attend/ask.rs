@@ -16,13 +16,14 @@ use super::send::{Answers, answers};
 use super::talk::{self, Amendment, End};
 use super::{Drive, offer, watch};
 use crate::error::CommandError;
+use crate::open::Open;
 use crate::reading;
 use crate::ui::card::{self, screen::Beside};
 use crate::ui::dialog::frame::Shown;
 use crate::ui::dialog::{Asked, Asks, Kept, Walk};
 use crate::ui::run_page::budget;
 use crate::ui::text;
-use crate::wiring::{Open, Wiring};
+use crate::wiring::Wiring;
 
 /// Whose cards are walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +180,7 @@ pub(super) async fn cards(
     scope: Scope,
     by: &Caller,
 ) -> Result<Vec<Shown>, CommandError> {
-    let runs = run_list(&**open.ledger.store()).await;
+    let runs = run_list(&open.ledger).await;
     let runs = runs.map_err(reading::damaged)?;
     match scope {
         Scope::Run(run) => cards_of(open, (run, runs.shortest_prefix(run)), by).await,

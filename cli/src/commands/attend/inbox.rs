@@ -8,8 +8,9 @@ use super::send::{Sent, send};
 use super::{Drive, drive};
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
+use crate::open::Open;
 use crate::ui::dialog::Kept;
-use crate::wiring::{Open, Wiring};
+use crate::wiring::Wiring;
 
 /// Walks every card with the person at the terminal, and drives on what they answered.
 pub(crate) fn inbox(wiring: &mut Wiring<'_>, open: &mut Open) -> Result<ExitStatus, CommandError> {

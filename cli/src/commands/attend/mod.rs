@@ -21,10 +21,11 @@ use crate::commands::run::Attend;
 use crate::commands::runs::report;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
+use crate::open::Open;
 use crate::reading;
 use crate::ui::card;
 use crate::ui::dialog::Kept;
-use crate::wiring::{Open, Wiring};
+use crate::wiring::Wiring;
 use ask::{Asking, Scope};
 
 pub(crate) use inbox::inbox;

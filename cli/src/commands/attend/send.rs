@@ -15,10 +15,11 @@ use placet_ledger::run::{Caller, Rejection};
 use super::offer;
 use crate::commands::grants::{self, Granted};
 use crate::error::CommandError;
+use crate::open::Open;
 use crate::ui::dialog::frame::Shown;
 use crate::ui::dialog::{Always, Verdict, Walk};
 use crate::ui::text::{self, Letters};
-use crate::wiring::{Open, Wiring};
+use crate::wiring::Wiring;
 
 /// What a person decided about one run.
 #[derive(Debug, Default)]

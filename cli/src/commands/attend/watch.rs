@@ -9,13 +9,14 @@ use placet_ledger::id::{CallId, RunId};
 
 use super::Drive;
 use crate::error::{CommandError, Kind};
+use crate::open::Open;
 use crate::reading;
 use crate::ui::Printer;
 use crate::ui::card::Look;
 use crate::ui::progress::Progress;
 use crate::ui::text;
 use crate::wire::log::EventOut;
-use crate::wiring::{Meanwhile, Open, Wiring};
+use crate::wiring::{Meanwhile, Wiring};
 
 /// Drives a run until it waits or ends, and shows what goes on.
 pub(super) fn drive(
@@ -24,6 +25,7 @@ pub(super) fn drive(
     run: RunId,
     how: Drive,
 ) -> Result<Stopped, CommandError> {
+    wiring.block_on(open.tell_of(run))?;
     let look = reading::look(wiring);
     // The events tell what goes on, and may go to the same screen.
     let columns = wiring.printer.columns_beside().filter(|_| !how.events);

@@ -4,11 +4,13 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use placet_engine::policy::Gate;
 use placet_ledger::audit::{HeadPosition, verify, verify_lines};
 use placet_ledger::limits::{CONTENT_BYTES_MAX, RECORD_BYTES_MAX};
+use placet_ledger::store::ReadStore;
 use placet_ledger::store::head::HeadFile;
 use placet_ledger::store::sled::OpenError;
 
@@ -68,8 +70,10 @@ fn of_ledger(wiring: &mut Wiring<'_>) -> Result<Verified, CommandError> {
     let temporary = wiring.temporary();
     let scratch = Scratch::make(&wiring.home, &temporary)?;
     let verified = quietly(|| {
-        let (store, why) = match wiring.open_copy(scratch.dir()) {
+        let (store, why): (Arc<dyn ReadStore>, _) = match wiring.open_copy(scratch.dir()) {
             Ok(opened) => opened,
+            // Another process holds it: that one hands over the records, and the walk judges them.
+            Err(error) if error.kind == Kind::Conflict => (Arc::new(wiring.reach()?), None),
             Err(error) => return unopened(error),
         };
         let head = HeadFile::open(&head_dir).ok();

@@ -13,8 +13,9 @@ use super::{Granted, program};
 use crate::args;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
+use crate::open::Open;
 use crate::wire::grants::GrantOut;
-use crate::wiring::{Open, Wiring};
+use crate::wiring::Wiring;
 
 /// Let commands of a key run unasked, in every run
 ///

@@ -19,7 +19,8 @@ use placet_ledger::time::Timestamp;
 
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
-use crate::wiring::{Open, Wiring};
+use crate::open::Open;
+use crate::wiring::Wiring;
 
 /// What to do with grants.
 #[derive(Debug, Subcommand)]

@@ -27,9 +27,10 @@ use crate::commands::attend::{self, Drive};
 use crate::commands::run::Attend;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
+use crate::open::Open;
 use crate::reading;
 use crate::wire::run::RunReport;
-use crate::wiring::{Open, Wiring};
+use crate::wiring::Wiring;
 
 /// What to do with runs.
 #[derive(Debug, Subcommand)]
@@ -78,7 +79,7 @@ pub(crate) fn dispatch(
 /// The run whose id begins with these digits.
 pub(crate) fn find(wiring: &Wiring<'_>, open: &Open, prefix: &str) -> Result<RunId, CommandError> {
     let runs = wiring
-        .block_on(run_list(&**open.ledger.store()))
+        .block_on(run_list(&open.ledger))
         .map_err(reading::damaged)?;
     Ok(runs.find(prefix)?.run())
 }
@@ -86,7 +87,7 @@ pub(crate) fn find(wiring: &Wiring<'_>, open: &Open, prefix: &str) -> Result<Run
 /// How a run is named in commands.
 pub(crate) fn prefix(wiring: &Wiring<'_>, open: &Open, run: RunId) -> Result<String, CommandError> {
     let runs = wiring
-        .block_on(run_list(&**open.ledger.store()))
+        .block_on(run_list(&open.ledger))
         .map_err(reading::damaged)?;
     Ok(runs.shortest_prefix(run))
 }

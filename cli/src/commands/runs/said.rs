@@ -10,7 +10,8 @@ use crate::commands::runs::verdicts::Next;
 use crate::commands::runs::{drive, report};
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
-use crate::wiring::{Open, Wiring};
+use crate::open::Open;
+use crate::wiring::Wiring;
 
 /// What happens once something is recorded.
 #[derive(Debug, Clone, Copy, Args)]

@@ -15,7 +15,8 @@ use crate::commands::run::Attend;
 use crate::commands::runs::said;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
-use crate::wiring::{Open, Wiring};
+use crate::open::Open;
+use crate::wiring::Wiring;
 
 /// Which calls are approved, and which are turned down.
 pub(crate) struct Verdicts {

@@ -1,0 +1,294 @@
+//! What the owner serves on its socket: one thread that accepts, one that reads for each
+//! connection, and a few that do what is asked.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use futures_executor::{ThreadPool, block_on};
+use rustix::net::shutdown;
+
+use super::frame::{self, Attachment, FrameError};
+use super::hello::{self, Build, HelloError, OwnerKeys};
+use super::peer::{Marks, Peer};
+use super::protocol::{Failure, Reply, Request, Response};
+use super::serve;
+use crate::approval::Channel;
+use crate::event::AttemptKind;
+use crate::owner::{Owner, Seat};
+use crate::store::chain;
+
+/// Connections at once: more than a person has processes.
+const CONNECTIONS_MAX: usize = 128;
+
+/// Requests of one connection that may wait for their answers.
+const WAITING_MAX: usize = 512;
+
+/// How long the hello may take.
+const HELLO_TIME: Duration = Duration::from_secs(5);
+
+/// How long an answer may wait for whoever asked to take it.
+const WRITE_TIME: Duration = Duration::from_secs(30);
+
+/// Threads that do what is asked: most of it waits for the disk, which takes no thread.
+const WORKERS: usize = 4;
+
+/// The socket, as long as this is held.
+pub struct Server {
+    shared: Arc<Shared>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    owner: Arc<Owner>,
+    build: Build,
+    keys: OwnerKeys,
+    /// The marks of this process when it began to serve.
+    marks: Option<Marks>,
+    pool: ThreadPool,
+    stopped: AtomicBool,
+    listener: UnixListener,
+    open: Mutex<BTreeMap<u64, Arc<Connection>>>,
+    none_left: Condvar,
+}
+
+/// One connection, with room for answers.
+struct Connection {
+    stream: UnixStream,
+    writing: Mutex<()>,
+    waiting: Mutex<usize>,
+    less: Condvar,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Server {
+    /// Serves an owner on a socket that is bound already.
+    pub(crate) fn start(
+        owner: Arc<Owner>,
+        listener: UnixListener,
+        build: Build,
+        keys: OwnerKeys,
+    ) -> io::Result<Self> {
+        let pool = ThreadPool::builder()
+            .pool_size(WORKERS)
+            .name_prefix("placet-serve")
+            .create()?;
+        let shared = Arc::new(Shared {
+            owner,
+            build,
+            keys,
+            marks: Marks::own(),
+            pool,
+            stopped: AtomicBool::new(false),
+            listener,
+            open: Mutex::default(),
+            none_left: Condvar::new(),
+        });
+        let accepting = Arc::clone(&shared);
+        let accepting = thread::Builder::new()
+            .name(String::from("placet-accept"))
+            .spawn(move || accept(&accepting))?;
+        Ok(Self {
+            shared,
+            accepting: Some(accepting),
+        })
+    }
+
+    /// Takes no more requests, answers those that were taken, and closes every connection.
+    pub fn stop(&mut self) {
+        self.shared.stopped.store(true, Ordering::SeqCst);
+        // Wakes the thread that accepts.
+        if let Err(error) = shutdown(&self.shared.listener, rustix::net::Shutdown::Both) {
+            tracing::warn!(%error, "the socket cannot be shut");
+        }
+        if let Some(accepting) = self.accepting.take()
+            && accepting.join().is_err()
+        {
+            tracing::error!("the thread that accepts connections panicked");
+        }
+        let mut open = lock(&self.shared.open);
+        for connection in open.values() {
+            drop(connection.stream.shutdown(Shutdown::Read));
+        }
+        while !open.is_empty() {
+            let waited = self.shared.none_left.wait(open);
+            open = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn accept(shared: &Arc<Shared>) {
+    while !shared.stopped.load(Ordering::SeqCst) {
+        let stream = match shared.listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                if !shared.stopped.load(Ordering::SeqCst) {
+                    tracing::error!(%error, "nobody can connect any more");
+                }
+                return;
+            }
+        };
+        if lock(&shared.open).len() >= CONNECTIONS_MAX {
+            tracing::warn!("too many processes are connected");
+            continue;
+        }
+        let Ok(number) = getrandom::u64() else {
+            tracing::error!("the system gives no random numbers");
+            continue;
+        };
+        let connection = Arc::new(Connection {
+            stream,
+            writing: Mutex::new(()),
+            waiting: Mutex::new(0),
+            less: Condvar::new(),
+        });
+        lock(&shared.open).insert(number, Arc::clone(&connection));
+        let serving = Arc::clone(shared);
+        let served = thread::Builder::new()
+            .name(String::from("placet-read"))
+            .spawn(move || {
+                serve_one(&serving, &connection, number);
+                serving.left(number);
+            });
+        if let Err(error) = served {
+            tracing::error!(%error, "a connection cannot be served");
+            shared.left(number);
+        }
+    }
+}
+
+impl Shared {
+    fn left(&self, number: u64) {
+        let mut open = lock(&self.open);
+        if let Some(connection) = open.remove(&number) {
+            drop(connection.stream.shutdown(Shutdown::Both));
+        }
+        if open.is_empty() {
+            self.none_left.notify_all();
+        }
+    }
+
+    /// The hello; gives back who is there.
+    fn greet(&self, mut stream: &UnixStream, number: u64) -> Result<Peer, HelloError> {
+        let times = stream
+            .set_read_timeout(Some(HELLO_TIME))
+            .and_then(|()| stream.set_write_timeout(Some(WRITE_TIME)));
+        times.map_err(FrameError::from)?;
+        let peer = Peer::of(stream, self.marks.as_ref());
+        let admitted = peer.as_ref().map(|_| number).map_err(ToString::to_string);
+        let ours = (&self.build, self.owner.ledger());
+        hello::as_owner(&mut stream, ours, &self.keys, admitted)?;
+        stream.set_read_timeout(None).map_err(FrameError::from)?;
+        peer.map_err(|error| HelloError::Refused(chain(&error)))
+    }
+}
+
+fn serve_one(shared: &Arc<Shared>, connection: &Arc<Connection>, number: u64) {
+    let peer = match shared.greet(&connection.stream, number) {
+        Ok(peer) => peer,
+        Err(error) => {
+            tracing::info!(
+                error = chain(&error),
+                "somebody who connected is not served"
+            );
+            return;
+        }
+    };
+    let seat = Seat {
+        number,
+        pid: peer.pid,
+    };
+    let ended = read_all(shared, connection, (seat, peer));
+    // What is being done for them is done to its end.
+    let mut waiting = lock(&connection.waiting);
+    while *waiting > 0 {
+        let waited = connection.less.wait(waiting);
+        waiting = waited.unwrap_or_else(PoisonError::into_inner);
+    }
+    drop(waiting);
+    if let Err(error @ (FrameError::Malformed(_) | FrameError::TooLarge)) = ended {
+        tracing::warn!(error = chain(&error), "a process sent what is no command");
+        let noted = shared
+            .owner
+            .note_attempt(AttemptKind::Frame, None, Channel::Cli);
+        if let Err(error) = block_on(noted) {
+            tracing::warn!(error = chain(&error), "that could not be noted");
+        }
+    }
+    block_on(shared.owner.leave(seat));
+}
+
+/// Reads requests and has them done until the other side is gone.
+fn read_all(
+    shared: &Arc<Shared>,
+    connection: &Arc<Connection>,
+    (seat, peer): (Seat, Peer),
+) -> Result<(), FrameError> {
+    let mut from = io::BufReader::new(&connection.stream);
+    loop {
+        let (request, attached): (Request, _) = match frame::read(&mut from) {
+            Ok(read) => read,
+            Err(FrameError::Closed) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if shared.stopped.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        connection.one_more();
+        let (owner, connection) = (Arc::clone(&shared.owner), Arc::clone(connection));
+        shared.pool.spawn_ok(async move {
+            let Request { number, ask } = request;
+            let (reply, parts) = serve::answer(&owner, (seat, peer), ask, attached).await;
+            connection.write(number, reply, &parts);
+            connection.one_less();
+        });
+    }
+}
+
+impl Connection {
+    fn one_more(&self) {
+        let mut waiting = lock(&self.waiting);
+        while *waiting >= WAITING_MAX {
+            let waited = self.less.wait(waiting);
+            waiting = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        *waiting = waiting.saturating_add(1);
+    }
+
+    fn one_less(&self) {
+        let mut waiting = lock(&self.waiting);
+        *waiting = waiting.saturating_sub(1);
+        self.less.notify_all();
+    }
+
+    /// Writes an answer; whoever does not take it is gone.
+    fn write(&self, number: u64, reply: Reply, parts: &[Attachment]) {
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        let _turn = lock(&self.writing);
+        let response = Response { number, reply };
+        let mut written = frame::write(&mut &self.stream, &response, &parts);
+        if let Err(error @ (FrameError::TooLarge | FrameError::Malformed(_))) = &written {
+            let reply = Reply::Failed(Failure::Other(chain(error)));
+            written = frame::write(&mut &self.stream, &Response { number, reply }, &[]);
+        }
+        if let Err(error) = written {
+            tracing::info!(error = chain(&error), "an answer was not taken");
+            drop(self.stream.shutdown(Shutdown::Both));
+        }
+    }
+}
