@@ -389,6 +389,11 @@ impl From<Name> for String {
 /// Who answered: `uid:<n>` unless a proof of another identity was checked for this very answer.
 pub type Principal = Name;
 
+/// The name under which a local user without a proof of identity answers.
+pub fn local_principal(uid: u32) -> Result<Principal, IdError> {
+    Name::try_from(format!("uid:{uid}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,8 @@
 //! The permit: the right to execute one call once.
 //!
 //! Only a durable `execution.started` mints one, in the owner and from the call's own records as
-//! read back from the log; the driver may be another process, to which it is sent once. It cannot be built, copied or read from bytes anywhere else:
+//! read back from the log; the driver may be another process, to which it is sent, once. It cannot
+//! be built, copied or read from bytes anywhere else:
 //!
 //! ```compile_fail,E0451
 //! use placet_ledger::permit::{Granted, Permit};

@@ -9,7 +9,7 @@ use crate::content::{Blob, Content, Text, size_class};
 use crate::envelope::{Envelope, Header, ledger_genesis};
 use crate::error::LedgerError;
 use crate::event::{Change, Event, LedgerCreated, RulesAdopted};
-use crate::id::{LedgerId, Name, Principal, Version};
+use crate::id::{LedgerId, Principal, Version};
 use crate::store::{Batch, EventStore, Expected};
 use crate::time::Timestamp;
 
@@ -85,9 +85,4 @@ impl Ledger {
         store.append(stream, Expected::Start, batch, &[]).await?;
         Ok(())
     }
-}
-
-/// The name under which a local user without a proof of identity answers.
-pub fn local_principal(uid: u32) -> Result<Principal, crate::id::IdError> {
-    Name::try_from(format!("uid:{uid}"))
 }

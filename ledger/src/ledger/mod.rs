@@ -58,7 +58,8 @@ use crate::remote::client::{Sending, Unsettled};
 use crate::run::{Caller, Command, RunState};
 use crate::time::Timestamp;
 
-pub use create::{NewLedger, local_principal};
+pub use crate::id::local_principal;
+pub use create::NewLedger;
 use door::Way;
 pub use door::{Door, Opener, Socket};
 use telling::Telling;

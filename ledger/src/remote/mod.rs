@@ -17,7 +17,5 @@ mod protocol;
 mod serve;
 pub mod server;
 pub mod socket;
-#[cfg(test)]
-mod tests;
 
 pub use hello::{Build, ClientKeys, HelloError, OwnerKeys, PROTOCOL, SocketKey};
