@@ -1,25 +1,28 @@
 //! The committer: one thread that writes what is waiting as one group, and never decides.
 //!
 //! A group is compared append by append, each against what the ones before it would leave. Then:
-//! one batch to sled; `flush`; `fdatasync` through a descriptor of our own, since sled's flush
-//! ends in `sync_file_range`, which makes nothing durable; the head file where something outside
-//! will rest on the group; the size that readers see; and only then the answers. After any error
-//! of these the store is closed for writing: what lies on disk is known again once it is opened.
+//! one frame to the log, with one write and one `fdatasync`; the head file where something outside
+//! will rest on the group; memory, which readers see; and only then the answers. After any error
+//! of these the store is closed for writing, and so it is where the disk takes longer than can be
+//! waited for: what lies on disk is known again once it is opened.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use futures_channel::oneshot;
 use rustix::fs::fstatvfs;
 
-use super::draft::{Draft, Known, Ready};
+use super::draft::{Draft, Ready};
 use super::fault::{FaultPoint, Faults};
 use super::keyring::Sealed;
-use super::read::Reader;
+use super::log::{self, Half};
+use super::memory::{Known, Written};
 use super::shared::{Reserved, Shared};
+use super::watch::Watch;
 use crate::envelope::Envelope;
 use crate::event::Event;
 use crate::id::{Position, StreamId};
@@ -27,7 +30,7 @@ use crate::limits::ROOM_BYTES_MIN;
 use crate::merkle::Frontier;
 use crate::store::check::{Attempt, Verdict};
 use crate::store::head::{HeadError, HeadFile};
-use crate::store::{AppendError, Appended, ReadError, chain};
+use crate::store::{AppendError, Appended, chain};
 
 /// Records that one group may hold before no other append is added to it.
 const GROUP_RECORDS: usize = 4_096;
@@ -38,7 +41,7 @@ const GROUP_BYTES: usize = 8 * 1024 * 1024;
 /// Heads that are kept in memory.
 const KNOWN_MAX: usize = 4_096;
 
-type Answer = Result<Appended, AppendError>;
+pub(super) type Answer = Result<Appended, AppendError>;
 
 /// An append that waits.
 pub(super) struct Request {
@@ -52,25 +55,36 @@ pub(super) struct Request {
 /// Why a group was not written.
 #[derive(Debug, thiserror::Error)]
 enum CommitError {
-    #[error("writing the rows failed")]
-    Rows(#[from] ReadError),
-    #[error("syncing the rows failed")]
-    Sync(#[source] io::Error),
+    #[error("writing the log failed")]
+    Log(#[source] io::Error),
+    #[error("there is no room in the log, and nobody makes any")]
+    NoHalf,
     #[error("writing the head failed")]
     Head(#[from] HeadError),
     #[error("the commit was stopped")]
     Fault(#[source] io::Error),
 }
 
+/// Where the next frame goes.
+#[derive(Debug)]
+pub(super) struct Pen {
+    pub(super) halves: [File; 2],
+    pub(super) half: Half,
+    pub(super) at: u64,
+    /// Bytes that the half has.
+    pub(super) length: u64,
+    pub(super) epoch: u64,
+}
+
 /// The one writer of a store.
 pub(super) struct Committer {
     pub(super) shared: Arc<Shared>,
-    /// A second descriptor of sled's file.
-    pub(super) rows_file: File,
+    pub(super) pen: Pen,
     pub(super) head: HeadFile,
     pub(super) frontier: Frontier,
     pub(super) known: BTreeMap<StreamId, Known>,
     pub(super) faults: Arc<dyn Faults>,
+    pub(super) watch: Arc<Watch>,
 }
 
 impl Committer {
@@ -90,8 +104,6 @@ impl Committer {
 
     /// Leaves a head that is as new as the store.
     fn settle(&mut self) -> Result<(), CommitError> {
-        self.shared.rows.flush()?;
-        self.rows_file.sync_data().map_err(CommitError::Sync)?;
         Ok(self.head.write(&self.frontier)?)
     }
 
@@ -106,32 +118,36 @@ impl Committer {
         if self.known.len() > KNOWN_MAX {
             self.known.clear();
         }
-        // Everything in sled was acknowledged, or this would be closed.
         let shared = Arc::clone(&self.shared);
-        let reader = Reader::new(&shared.rows, self.frontier.size());
-        let mut draft = Draft::new(reader, &self.known, self.frontier.clone());
+        let mut draft = Draft::new(shared.reader(), &self.known, self.frontier.clone());
         let mut answers = Vec::with_capacity(group.len());
         for request in group {
             let answer = self
                 .room_for(&request.attempt)
                 .and_then(|()| compare(&mut draft, &request.attempt, request.sealed));
-            answers.push((request.answer, answer, request.reserved));
+            answers.push((Some(request.answer), answer, request.reserved));
         }
         let first = draft.first();
+        // Should the disk not come back, they are told by whoever watches.
+        let senders = answers.iter_mut().map(|(sender, ..)| sender.take());
+        self.watch.begin(senders.collect());
         let written = if draft.is_empty() {
             Ok(())
         } else {
             let ready = draft.finish();
             self.write(ready)
         };
+        let senders = self.watch.end();
         if let Err(error) = &written {
             let reason = chain(error);
             tracing::error!(error = reason, "the store is closed for writing");
             self.shared.close(&reason);
         }
-        for (sender, answer, reserved) in answers {
+        for (sender, (_, answer, reserved)) in senders.into_iter().zip(answers) {
             drop(reserved);
-            reply(sender, self.judge(answer, first, written.as_ref().err()));
+            if let Some(sender) = sender {
+                reply(sender, self.judge(answer, first, written.as_ref().err()));
+            }
         }
     }
 
@@ -142,7 +158,7 @@ impl Committer {
             return Ok(());
         }
         // Where the system does not tell, the append itself will.
-        let told = fstatvfs(&self.rows_file).ok();
+        let told = fstatvfs(self.pen.file()).ok();
         let free = told.map(|told| told.f_bavail.saturating_mul(told.f_frsize));
         match free.map(|free| self.faults.room(free)) {
             Some(free_bytes) if free_bytes < ROOM_BYTES_MIN => {
@@ -152,21 +168,27 @@ impl Committer {
         }
     }
 
-    /// One group, from the first row to the last sync. The order of its steps is the promise.
+    /// One group, from the first byte to the last sync. The order of its steps is the promise.
     fn write(&mut self, ready: Ready) -> Result<(), CommitError> {
         let reach = |point| self.faults.reach(point).map_err(CommitError::Fault);
-        reach(FaultPoint::BeforeBatch)?;
-        self.shared.rows.apply(ready.batch)?;
-        reach(FaultPoint::AfterBatch)?;
-        self.shared.rows.flush()?;
-        self.rows_file.sync_data().map_err(CommitError::Sync)?;
+        reach(FaultPoint::BeforeFrame)?;
+        let half = self.pen.write(&self.shared, &ready)?;
+        reach(FaultPoint::AfterFrame)?;
+        self.pen.sync()?;
         reach(FaultPoint::AfterSync)?;
         if ready.anchored {
             self.head.write(&ready.frontier)?;
         }
         reach(FaultPoint::BeforeAnswer)?;
-        self.frontier = ready.frontier;
-        self.shared.publish(&self.frontier);
+        self.frontier = ready.frontier.clone();
+        let frame = Written {
+            first: ready.first,
+            entries: ready.entries,
+            frontier: ready.frontier,
+            half,
+            bytes: ready.bytes,
+        };
+        self.shared.publish(Arc::new(frame), &ready.heads);
         for (stream, known) in ready.heads {
             self.shared.settle(stream);
             self.known.insert(stream, known);
@@ -187,6 +209,43 @@ impl Committer {
             }
             (answer, _) => answer,
         }
+    }
+}
+
+impl Pen {
+    fn file(&self) -> &File {
+        let [first, second] = &self.halves;
+        if self.half == 0 { first } else { second }
+    }
+
+    /// Writes one frame; gives back the half in which it lies.
+    fn write(&mut self, shared: &Shared, ready: &Ready) -> Result<Half, CommitError> {
+        let frame = |epoch| log::encode(epoch, ready.first, &ready.entries, ready.bytes);
+        let mut bytes = frame(self.epoch);
+        let fits = |at: u64, bytes: &[u8], length| at.saturating_add(bytes.len() as u64) <= length;
+        if self.at > 0 && !fits(self.at, &bytes, self.length) {
+            let half = log::other(self.half);
+            self.length = shared.moving.take(half).ok_or(CommitError::NoHalf)?;
+            (self.half, self.at) = (half, 0);
+            self.epoch = self.epoch.saturating_add(1);
+            bytes = frame(self.epoch);
+        }
+        self.file()
+            .write_all_at(&bytes, self.at)
+            .map_err(CommitError::Log)?;
+        self.at = self.at.saturating_add(bytes.len() as u64);
+        Ok(self.half)
+    }
+
+    /// Makes what was written durable; the size of a file that grew as well.
+    fn sync(&mut self) -> Result<(), CommitError> {
+        let synced = if self.at > self.length {
+            self.length = self.at;
+            self.file().sync_all()
+        } else {
+            self.file().sync_data()
+        };
+        synced.map_err(CommitError::Log)
     }
 }
 

@@ -3,26 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ::sled::Batch;
-
-use super::keyring::Sealed;
-use super::keys;
+use super::entry::{Entry, Sealed};
+use super::keyring;
+use super::memory::Known;
 use super::read::Reader;
-use super::unit::{self, Entry};
-use super::values::{self, Run};
 use crate::content::Commitment;
 use crate::envelope::Envelope;
 use crate::id::{Position, StreamId, Version};
 use crate::merkle::Frontier;
 use crate::store::check::{Attempt, Head, View};
 use crate::store::{ReadError, Stored};
-
-/// What was read or written of a stream.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
-    pub(super) ordinal: u32,
-    pub(super) head: Head,
-}
 
 /// The appends of one group.
 pub(super) struct Draft<'a> {
@@ -35,13 +25,16 @@ pub(super) struct Draft<'a> {
     records: BTreeMap<(StreamId, Version), Stored>,
     contents: BTreeSet<(StreamId, Commitment)>,
     entries: Vec<Entry>,
-    batch: Batch,
+    bytes: usize,
     anchored: bool,
 }
 
 /// A group commit that is ready.
 pub(super) struct Ready {
-    pub(super) batch: Batch,
+    pub(super) first: u64,
+    pub(super) entries: Vec<Entry>,
+    /// Bytes of the entries.
+    pub(super) bytes: usize,
     pub(super) frontier: Frontier,
     pub(super) heads: BTreeMap<StreamId, Known>,
     /// Whether something outside will rest on it.
@@ -63,7 +56,7 @@ impl<'a> Draft<'a> {
             records: BTreeMap::new(),
             contents: BTreeSet::new(),
             entries: Vec::new(),
-            batch: Batch::default(),
+            bytes: 0,
             anchored: false,
         }
     }
@@ -79,7 +72,11 @@ impl<'a> Draft<'a> {
     }
 
     /// Adds an append that was compared.
-    pub(super) fn add(&mut self, attempt: &Attempt, sealed: Sealed) -> Result<Position, ReadError> {
+    pub(super) fn add(
+        &mut self,
+        attempt: &Attempt,
+        sealed: keyring::Sealed,
+    ) -> Result<Position, ReadError> {
         let before = self.known(attempt.stream)?;
         let ordinal = sealed.ordinal;
         let first = self.frontier.size();
@@ -90,21 +87,9 @@ impl<'a> Draft<'a> {
                 detail: format!("stream {} has two ordinals", attempt.stream),
             });
         }
-        for (commitment, blob) in sealed.blobs {
-            self.add_content(attempt.stream, ordinal, &commitment, (first, &blob))?;
-        }
+        let mut blobs = sealed.blobs;
         for record in &attempt.records {
-            self.add_record(record, ordinal);
-        }
-        if before.is_none() {
-            self.batch
-                .insert(keys::name(attempt.stream), ordinal.to_be_bytes().as_slice());
-        }
-        if let Some(version) = attempt.records.first().map(Envelope::version) {
-            let count = u32::try_from(attempt.records.len()).unwrap_or(u32::MAX);
-            let run = Run { first, count };
-            self.batch
-                .insert(keys::index(ordinal, version.get()), run.encode());
+            self.add_record(record, ordinal, &mut blobs)?;
         }
         if let Some(head) = Head::after(before.map(|known| known.head), &attempt.records) {
             let known = Known { ordinal, head };
@@ -113,20 +98,12 @@ impl<'a> Draft<'a> {
         Ok(Position::new(first))
     }
 
-    /// The whole group as one batch.
-    pub(super) fn finish(mut self) -> Ready {
-        for known in self.heads.values() {
-            self.batch
-                .insert(keys::head(known.ordinal), values::encode_head(&known.head));
-        }
-        for (first, unit) in unit::pack(self.first, &self.entries) {
-            for (part, bytes) in unit::cut(&unit) {
-                self.batch.insert(keys::unit(first, part), bytes);
-            }
-        }
-        self.batch.insert(keys::TREE, self.frontier.to_bytes());
+    /// The whole group as one frame.
+    pub(super) fn finish(self) -> Ready {
         Ready {
-            batch: self.batch,
+            first: self.first,
+            entries: self.entries,
+            bytes: self.bytes,
             frontier: self.frontier,
             heads: self.heads,
             anchored: self.anchored,
@@ -146,37 +123,39 @@ impl<'a> Draft<'a> {
         Ok(Some(Known { ordinal, head }))
     }
 
-    fn add_record(&mut self, record: &Envelope, ordinal: u32) {
+    fn add_record(
+        &mut self,
+        record: &Envelope,
+        ordinal: u32,
+        blobs: &mut BTreeMap<Commitment, Sealed>,
+    ) -> Result<(), ReadError> {
         let stored = Stored {
             position: Position::new(self.frontier.size()),
             bytes: Arc::clone(record.bytes()),
         };
+        let mut contents = Vec::new();
+        for blob in record.blobs().values() {
+            let Some(sealed) = blobs.remove(&blob.commitment) else {
+                continue;
+            };
+            // One that is there already is not stored again.
+            if !self.has_content(record.stream(), &blob.commitment)? {
+                self.contents.insert((record.stream(), blob.commitment));
+                contents.push((blob.commitment, sealed));
+            }
+        }
         self.frontier.push(&record.digest());
         self.anchored |= record.event().is_anchored();
-        self.entries.push(Entry {
+        let entry = Entry {
             ordinal,
             version: record.version().get(),
             record: Arc::clone(record.bytes()),
-        });
+            contents,
+        };
+        self.bytes = self.bytes.saturating_add(entry.bytes());
+        self.entries.push(entry);
         self.records
             .insert((record.stream(), record.version()), stored);
-    }
-
-    fn add_content(
-        &mut self,
-        stream: StreamId,
-        ordinal: u32,
-        commitment: &Commitment,
-        (position, blob): (u64, &[u8]),
-    ) -> Result<(), ReadError> {
-        if self.has_content(stream, commitment)? {
-            return Ok(());
-        }
-        for (part, bytes) in unit::cut(&unit::content(position, blob)) {
-            self.batch
-                .insert(keys::content(ordinal, commitment, part), bytes);
-        }
-        self.contents.insert((stream, *commitment));
         Ok(())
     }
 }

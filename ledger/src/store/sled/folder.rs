@@ -12,6 +12,16 @@ pub(super) fn sled(home: &Path) -> PathBuf {
     home.join("sled")
 }
 
+/// The log in front of sled.
+pub(super) fn log(home: &Path) -> PathBuf {
+    home.join("log")
+}
+
+/// Contents that lie in files of their own.
+pub(super) fn content(home: &Path) -> PathBuf {
+    home.join("content")
+}
+
 /// sled's one file, on which it holds its lock.
 pub(super) fn sled_file(home: &Path) -> PathBuf {
     sled(home).join("db")
@@ -143,7 +153,7 @@ fn mend(path: &Path, wanted: u32) -> io::Result<Option<(PathBuf, u32)>> {
     Ok(Some((path.to_owned(), found)))
 }
 
-/// Copies the regular files of sled's folder; it has no others but an empty folder.
+/// Copies the regular files of a folder and of those in it.
 pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     make(to)?;
     for entry in fs::read_dir(from)? {

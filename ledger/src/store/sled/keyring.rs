@@ -1,9 +1,11 @@
 //! Ordinals and keys of streams, so that contents are sealed before they are queued.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::read::Reader;
+use super::{entry, large};
 use crate::content::{Commitment, Content};
 use crate::id::{LedgerId, StreamId};
 use crate::store::seal::{self, KeyFile, KeyFileError, Opener, Place, SealError, Sealer};
@@ -24,6 +26,9 @@ pub(super) enum KeyringError {
     /// The store cannot be read.
     #[error("looking for the ordinal of a stream failed")]
     Read(#[from] ReadError),
+    /// A large content could not be written.
+    #[error("writing a content failed")]
+    Large(#[from] io::Error),
     /// There is no ordinal left.
     #[error("there are as many streams as a ledger can have")]
     Full,
@@ -33,7 +38,7 @@ pub(super) enum KeyringError {
 #[derive(Debug)]
 pub(super) struct Sealed {
     pub(super) ordinal: u32,
-    pub(super) blobs: BTreeMap<Commitment, Vec<u8>>,
+    pub(super) blobs: BTreeMap<Commitment, entry::Sealed>,
 }
 
 /// All keys of a ledger.
@@ -82,7 +87,14 @@ impl Keyring {
             let sealer = self.sealer(stream, ordinal)?;
             let mut sealer = lock(&sealer);
             for (commitment, content) in contents {
-                blobs.insert(*commitment, sealer.seal(content)?);
+                let sealed = sealer.seal(content)?;
+                let sealed = if sealed.len() > large::INLINE_BYTES_MAX {
+                    large::write(reader.large, ordinal, commitment, &sealed)?;
+                    entry::Sealed::Apart(u32::try_from(sealed.len()).unwrap_or(u32::MAX))
+                } else {
+                    entry::Sealed::Inline(sealed.into())
+                };
+                blobs.insert(*commitment, sealed);
             }
         }
         Ok(Sealed { ordinal, blobs })

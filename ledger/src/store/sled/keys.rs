@@ -3,18 +3,20 @@
 //! | key | row |
 //! |---|---|
 //! | `g`, first position u64, part u16 | a unit of records (`unit`) |
-//! | `x`, ordinal u32, first version u32 | where the records of one append are (`values`) |
+//! | `x`, ordinal u32, first version u32 | where records of a stream are (`index`) |
 //! | `h`, ordinal u32 | the head of a stream |
 //! | `n`, stream id | its ordinal |
-//! | `c`, ordinal u32, commitment, part u16 | a sealed content |
-//! | `s` | the tree over all records |
+//! | `m` | the position up to which `x`, `h` and `n` stand |
+//! | `s` | the tree over all records in units |
 //! | `f` | format and ledger id |
 
-use crate::content::Commitment;
 use crate::id::StreamId;
 
-/// The tree over all records.
+/// The tree over all records in units.
 pub(super) const TREE: &[u8] = b"s";
+
+/// Up to where the index stands.
+pub(super) const MARK: &[u8] = b"m";
 
 /// Format and ledger id.
 pub(super) const FORMAT: &[u8] = b"f";
@@ -32,7 +34,7 @@ pub(super) fn read_unit(key: &[u8]) -> Option<(u64, u16)> {
     Some((u64::from_be_bytes(*first), u16::from_be_bytes(part)))
 }
 
-/// The append of a stream that begins at a version.
+/// The row of the index for records of a stream from a version on.
 pub(super) fn index(ordinal: u32, version: u32) -> Vec<u8> {
     [
         b"x".as_slice(),
@@ -42,7 +44,7 @@ pub(super) fn index(ordinal: u32, version: u32) -> Vec<u8> {
     .concat()
 }
 
-/// First version of the key of an append.
+/// First version of the key of a row of the index.
 pub(super) fn read_index(key: &[u8]) -> Option<u32> {
     let rest = key.strip_prefix(b"x")?;
     let (_, rest) = rest.split_first_chunk::<4>()?;
@@ -63,17 +65,6 @@ pub(super) fn read_head(key: &[u8]) -> Option<u32> {
 /// The ordinal of a stream.
 pub(super) fn name(stream: StreamId) -> Vec<u8> {
     [b"n".as_slice(), stream.as_bytes()].concat()
-}
-
-/// A part of a sealed content.
-pub(super) fn content(ordinal: u32, commitment: &Commitment, part: u16) -> Vec<u8> {
-    [
-        b"c".as_slice(),
-        &ordinal.to_be_bytes(),
-        commitment.digest().as_bytes(),
-        &part.to_be_bytes(),
-    ]
-    .concat()
 }
 
 #[cfg(test)]

@@ -1,33 +1,45 @@
-//! The embedded store: sled holds the rows, and one thread of ours makes them durable.
+//! The embedded store: a small log in front, on which alone an answer waits; sled behind it.
 //!
 //! ```text
+//! <home>/log     two halves, filled by turns with frames of appends (`log`)
 //! <home>/sled    rows (`keys` lists them), none over 7,000 B
-//! <home>/keys    keys of streams: contents lie in sled sealed, never in clear
+//! <home>/content sealed contents that are too large for either
+//! <home>/keys    keys of streams: contents lie everywhere sealed, never in clear
 //! <home>/ledger  which ledger it is        <home>/owner  which process has it open
 //! <head dir>     how far the store had come, outside of what a backup copies together
 //! ```
 //!
 //! An append is checked and sealed at the caller's, queued, compared and written by the committer
-//! (`commit`), and answered once it is durable. Reads go to sled at once and see what was
-//! answered. sled's own promises are not relied on: it is synced by us, what it panics about is
-//! caught, and what it may have lost is told by the head file (`open`).
+//! (`commit`), and answered once its frame is durable. The mover (`mover`) takes frames into sled
+//! behind that; until it did, they are read from memory. sled's own promises are not relied on: it
+//! is synced by us, what it panics about is caught, and what it may have lost is told by the log
+//! and by the head file (`recover`, `open`).
 
 mod commit;
 mod draft;
+mod entry;
 mod fault;
 mod folder;
+mod index;
 mod keyring;
 mod keys;
+mod large;
+mod log;
+mod memory;
+mod mover;
 mod open;
 mod read;
+mod recover;
 mod rows;
 mod shared;
 #[cfg(test)]
 mod tests;
 mod unit;
 mod values;
+mod watch;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::File;
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -38,8 +50,10 @@ use async_trait::async_trait;
 use futures_channel::oneshot;
 
 use self::commit::{Committer, Request};
+use self::mover::Mover;
 use self::open::Opened;
 use self::shared::{Reserved, Shared};
+use self::watch::Watch;
 use super::check::Attempt;
 use super::{
     AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
@@ -55,18 +69,25 @@ pub use open::OpenError;
 const QUEUE_APPENDS: usize = 1_024;
 
 /// A ledger in a folder.
-#[derive(Debug)]
 pub struct SledStore {
     shared: Arc<Shared>,
     /// `None` once it is closed, and where it was opened to be read.
-    committer: Mutex<Option<Handle>>,
+    threads: Mutex<Option<Threads>>,
 }
 
-/// The way to the committer, and what is left of it when that way is closed.
-#[derive(Debug)]
-struct Handle {
+impl fmt::Debug for SledStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SledStore({})", self.shared.ledger)
+    }
+}
+
+/// The way to the committer, and the threads that write.
+struct Threads {
     queue: SyncSender<Request>,
-    thread: JoinHandle<()>,
+    committer: JoinHandle<()>,
+    mover: JoinHandle<()>,
+    watcher: JoinHandle<()>,
+    watch: Arc<Watch>,
 }
 
 impl SledStore {
@@ -87,20 +108,7 @@ impl SledStore {
         head_dir: &Path,
         faults: Arc<dyn Faults>,
     ) -> Result<Self, OpenError> {
-        let Opened {
-            shared,
-            frontier,
-            head,
-        } = open::open(home, head_dir)?;
-        let committer = Committer {
-            shared: Arc::new(shared),
-            rows_file: rows_file(home)?,
-            head: head?,
-            frontier,
-            known: BTreeMap::new(),
-            faults,
-        };
-        Self::start(committer)
+        Self::start(home, open::open(home, head_dir)?, faults)
     }
 
     /// Opens a ledger to read what is there, and says why it cannot be written, if it cannot.
@@ -130,35 +138,84 @@ impl SledStore {
         self.shared.ledger
     }
 
+    /// Waits until everything that was acknowledged is in sled, with its index.
+    #[cfg(any(test, feature = "conformance"))]
+    pub fn settle(&self) {
+        self.shared.moving.settle();
+    }
+
     /// Writes what waits, then the head file, and stops; later appends hear `Poisoned`.
     pub fn close(&self) {
-        let handle = self
-            .committer
+        let threads = self
+            .threads
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(Handle { queue, thread }) = handle {
-            drop(queue);
-            if thread.join().is_err() {
-                self.shared.close("the committer panicked");
-            }
-            self.shared.close("the store was closed");
+        let Some(threads) = threads else { return };
+        drop(threads.queue);
+        let committed = threads.committer.join();
+        threads.watch.stop();
+        self.shared.moving.close();
+        let (moved, watched) = (threads.mover.join(), threads.watcher.join());
+        if committed.and(moved).and(watched).is_err() {
+            self.shared.close("a thread of the store panicked");
         }
+        self.shared.close("the store was closed");
     }
 
-    fn start(committer: Committer) -> Result<Self, OpenError> {
-        let shared = Arc::clone(&committer.shared);
+    fn start(home: &Path, opened: Opened, faults: Arc<dyn Faults>) -> Result<Self, OpenError> {
+        let Opened {
+            shared,
+            frontier,
+            end,
+            pen,
+            head,
+        } = opened;
+        let (head, shared) = (head?, Arc::new(shared));
+        let watch = Arc::new(Watch::default());
+        let patience = faults.patience();
+        let failed = |source| OpenError::Io {
+            doing: "starting the store",
+            source,
+        };
+        let [first, second] = &pen.halves;
+        let mover = Mover {
+            shared: Arc::clone(&shared),
+            rows_file: rows_file(home)?,
+            halves: [
+                first.try_clone().map_err(failed)?,
+                second.try_clone().map_err(failed)?,
+            ],
+            unsynced: 0,
+            end,
+        };
+        let committer = Committer {
+            shared: Arc::clone(&shared),
+            pen,
+            head,
+            frontier,
+            known: BTreeMap::new(),
+            faults,
+            watch: Arc::clone(&watch),
+        };
         let (queue, waiting) = sync_channel(QUEUE_APPENDS);
-        let thread = thread::Builder::new()
-            .name("placet-commit".to_owned())
-            .spawn(move || committer.run(&waiting))
-            .map_err(|source| OpenError::Io {
-                doing: "starting the committer",
-                source,
-            })?;
+        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
+            let named = thread::Builder::new().name(format!("placet-{name}"));
+            named.spawn(work).map_err(failed)
+        };
+        let (watching, watched) = (Arc::clone(&watch), Arc::clone(&shared));
+        let watcher = spawn("watch", Box::new(move || watching.run(&watched, patience)))?;
+        let mover = spawn("move", Box::new(move || mover.run()))?;
+        let committer = spawn("commit", Box::new(move || committer.run(&waiting)))?;
         Ok(Self {
             shared,
-            committer: Mutex::new(Some(Handle { queue, thread })),
+            threads: Mutex::new(Some(Threads {
+                queue,
+                committer,
+                mover,
+                watcher,
+                watch,
+            })),
         })
     }
 
@@ -171,7 +228,7 @@ impl SledStore {
         opened.shared.close(&reason);
         let store = Self {
             shared: Arc::new(opened.shared),
-            committer: Mutex::new(None),
+            threads: Mutex::new(None),
         };
         (store, finding)
     }
@@ -202,12 +259,9 @@ impl SledStore {
             reserved,
             answer,
         };
-        let committer = self
-            .committer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = || AppendError::Poisoned("the store was closed".to_owned());
-        let queue = &committer.as_ref().ok_or_else(gone)?.queue;
+        let queue = &threads.as_ref().ok_or_else(gone)?.queue;
         match queue.try_send(request) {
             Ok(()) => Ok(answered),
             Err(TrySendError::Full(_)) => Err(AppendError::Busy),
@@ -270,7 +324,8 @@ impl ReadStore for SledStore {
     }
 
     async fn read_all(&self, from: Position, limit: usize) -> Result<Vec<Stored>, ReadError> {
-        self.shared.reader().all(from, limit)
+        let size = self.shared.tail().size;
+        self.shared.reader().all(from, size, limit)
     }
 
     async fn tail(&self) -> Result<Tail, ReadError> {

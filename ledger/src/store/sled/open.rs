@@ -12,11 +12,13 @@ use std::time::Duration;
 
 use ::sled::Batch;
 
+use super::commit::Pen;
 use super::keyring::Keyring;
-use super::read::Reader;
+use super::recover::{Recovered, recover};
 use super::rows::{Rows, RowsError};
 use super::shared::Shared;
-use super::{folder, keys, values};
+use super::{folder, keys, large, log, read, values};
+use crate::content::Commitment;
 use crate::digest::{Purpose, digest};
 use crate::id::{LedgerId, Position};
 use crate::limits::PAGE_RECORDS_MAX;
@@ -92,6 +94,12 @@ pub enum OpenError {
     },
 }
 
+impl From<io::Error> for OpenError {
+    fn from(source: io::Error) -> Self {
+        failed("looking at the contents of the store")(source)
+    }
+}
+
 impl From<ReadError> for OpenError {
     fn from(error: ReadError) -> Self {
         match error {
@@ -110,6 +118,9 @@ fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> OpenError {
 pub(super) struct Opened {
     pub(super) shared: Shared,
     pub(super) frontier: Frontier,
+    /// Up to where records are in sled.
+    pub(super) end: u64,
+    pub(super) pen: Pen,
     /// Its head file, or why there can be no more writing.
     pub(super) head: Result<HeadFile, OpenError>,
 }
@@ -146,6 +157,10 @@ fn build(staging: &Path, ledger: LedgerId) -> Result<(), OpenError> {
     rows.apply(batch)?;
     rows.flush()?;
     drop(rows);
+    for made in [folder::log(staging), folder::content(staging)] {
+        folder::make(&made).map_err(failed("making a folder of the store"))?;
+    }
+    log::create(&folder::log(staging)).map_err(failed("making the log of the store"))?;
     KeyFile::create(&folder::keys(staging), ledger)?;
     folder::write_ledger(staging, ledger)
         .and_then(|()| folder::restrict(staging))
@@ -162,9 +177,10 @@ pub(super) fn open(home: &Path, head_dir: &Path) -> Result<Opened, OpenError> {
     // sled has made files by now, a snapshot of what it read among them.
     folder::write_owner(home)
         .and_then(|()| folder::restrict(home))
-        .and_then(|()| folder::sync_tree(home))
+        .and_then(|()| folder::sync_tree(&folder::sled(home)))
+        .and_then(|()| folder::sync(home))
         .map_err(failed("syncing the folder of the store"))?;
-    look(home, rows, head_dir)
+    look(home, rows, head_dir, true)
 }
 
 /// Opens a copy of sled's folder, made while nobody has the store; the store stays as it is. Its
@@ -184,7 +200,7 @@ pub(super) fn open_copy(home: &Path, head_dir: &Path, scratch: &Path) -> Result<
     folder::copy(&folder::sled(home), &folder::sled(scratch))
         .map_err(failed("copying the store"))?;
     // Held until everything was looked at: nobody may append meanwhile.
-    let opened = look(home, open_rows(scratch)?, head_dir);
+    let opened = look(home, open_rows(scratch)?, head_dir, false);
     drop(file);
     opened
 }
@@ -229,23 +245,42 @@ fn open_rows(home: &Path) -> Result<Rows, OpenError> {
 }
 
 /// Reads what every use needs; whatever forbids writing is kept in place of the head file.
-fn look(home: &Path, rows: Rows, head_dir: &Path) -> Result<Opened, OpenError> {
+fn look(home: &Path, rows: Rows, head_dir: &Path, write: bool) -> Result<Opened, OpenError> {
     let ledger = rows.get(keys::FORMAT)?;
     let ledger = ledger.as_deref().and_then(values::decode_format);
     let ledger = ledger.ok_or_else(|| OpenError::Damaged("it has no ledger id".to_owned()))?;
-    let reader = Reader::new(&rows, u64::MAX);
-    let frontier = reader.frontier()?;
-    let frontier = frontier.ok_or_else(|| OpenError::Damaged("it has no tree".to_owned()))?;
-    let head = open_head(head_dir)
-        .and_then(|file| follows(&reader, &frontier, &file).map(|()| file))
-        .and_then(|file| ends(&reader, &frontier).map(|()| file));
-    let (keyring, head) = match open_keys(home, ledger, &reader) {
-        Ok(keyring) => (Some(keyring), head),
-        Err(error) => (None, head.and(Err(error))),
-    };
-    Ok(Opened {
-        shared: Shared::new(ledger, rows, keyring, &frontier),
+    let Recovered {
+        memory,
         frontier,
+        end,
+        pen,
+        finding,
+    } = recover(&rows, &folder::log(home), write)?;
+    let in_memory = memory.index.heads.keys().next_back().copied();
+    let last = read::last_ordinal(&rows)?.max(in_memory);
+    let keyring = open_keys(home, ledger, last);
+    let (keyring, no_keys) = match keyring {
+        Ok(keyring) => (Some(keyring), None),
+        Err(error) => (None, Some(error)),
+    };
+    let large = folder::content(home);
+    let shared = Shared::new((ledger, keyring), rows, large.clone(), (memory, &frontier));
+    let head = open_head(head_dir)
+        .and_then(|file| follows(&shared, &frontier, &file).map(|()| file))
+        .and_then(|file| finding.map_or(Ok(file), |found| Err(OpenError::Damaged(found))))
+        .and_then(|file| no_keys.map_or(Ok(file), Err));
+    if write && head.is_ok() {
+        let named = |ordinal, commitment: &Commitment| {
+            let named = shared.reader().has_content(ordinal, commitment);
+            named.map_err(OpenError::from)
+        };
+        large::remove_orphans(&large, named)?;
+    }
+    Ok(Opened {
+        shared,
+        frontier,
+        end,
+        pen,
         head,
     })
 }
@@ -258,28 +293,17 @@ fn open_head(head_dir: &Path) -> Result<HeadFile, OpenError> {
     }
 }
 
-fn open_keys(home: &Path, ledger: LedgerId, reader: &Reader<'_>) -> Result<Keyring, OpenError> {
+fn open_keys(home: &Path, ledger: LedgerId, last: Option<u32>) -> Result<Keyring, OpenError> {
     let path = folder::keys(home);
     if !path.exists() {
         return Err(OpenError::KeysMissing);
     }
     let file = KeyFile::open(&path, ledger)?;
-    Ok(Keyring::new(ledger, file, reader.last_ordinal()?))
-}
-
-/// Whether the last row is that of the last record.
-fn ends(reader: &Reader<'_>, frontier: &Frontier) -> Result<(), OpenError> {
-    let (end, size) = (reader.end()?, frontier.size());
-    if end == size {
-        Ok(())
-    } else {
-        let detail = format!("its rows end at size {end}, its tree at {size}");
-        Err(OpenError::Damaged(detail))
-    }
+    Ok(Keyring::new(ledger, file, last))
 }
 
 /// Whether the records after the head lead from its tree to that of the store.
-fn follows(reader: &Reader<'_>, frontier: &Frontier, file: &HeadFile) -> Result<(), OpenError> {
+fn follows(shared: &Shared, frontier: &Frontier, file: &HeadFile) -> Result<(), OpenError> {
     let head_size = file.current().size();
     let store_size = frontier.size();
     if store_size < head_size {
@@ -292,7 +316,8 @@ fn follows(reader: &Reader<'_>, frontier: &Frontier, file: &HeadFile) -> Result<
     while tree.size() < store_size {
         let left = store_size.saturating_sub(tree.size());
         let limit = usize::try_from(left).unwrap_or(PAGE_RECORDS_MAX);
-        let page = reader.all(Position::new(tree.size()), limit)?;
+        let from = Position::new(tree.size());
+        let page = shared.reader().all(from, store_size, limit)?;
         if page.is_empty() {
             return Err(OpenError::Damaged("its records end too early".to_owned()));
         }

@@ -1,11 +1,16 @@
-//! Reading rows back: every number that a row tells is checked against the row it leads to.
+//! Reading records back, from memory or from sled: every number that a row tells is checked
+//! against the row it leads to.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use super::keys;
+use super::entry::{Entry, Sealed};
+use super::index::Chunk;
+use super::memory::Memory;
 use super::rows::Rows;
-use super::unit::{self, Entry};
-use super::values::{self, Run};
+use super::values;
+use super::{keys, large, unit};
 use crate::content::Commitment;
 use crate::id::{Position, StreamId, Version};
 use crate::limits::PAGE_RECORDS_MAX;
@@ -13,18 +18,26 @@ use crate::merkle::Frontier;
 use crate::store::check::Head;
 use crate::store::{ReadError, Stored, chain};
 
-/// The rows, up to a size of the log.
-#[derive(Debug, Clone, Copy)]
+/// Rows of the index that are kept decoded: some hundreds of kilobytes.
+const CHUNKS_MAX: usize = 64;
+
+/// Decoded rows of the index, which never change.
+pub(super) type Chunks = Mutex<BTreeMap<(u32, u32), Arc<Chunk>>>;
+
+/// The store as its parts show it.
+#[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
-    rows: &'a Rows,
-    /// What lies beyond was not acknowledged.
-    size: u64,
+    pub(super) rows: &'a Rows,
+    pub(super) memory: &'a RwLock<Memory>,
+    pub(super) chunks: &'a Chunks,
+    /// Where large contents lie.
+    pub(super) large: &'a Path,
 }
 
 /// Entries with consecutive positions.
-struct Unit {
-    first: u64,
-    entries: Vec<Entry>,
+pub(super) struct Unit {
+    pub(super) first: u64,
+    pub(super) entries: Vec<Entry>,
 }
 
 impl Unit {
@@ -34,33 +47,16 @@ impl Unit {
     }
 }
 
-impl<'a> Reader<'a> {
-    /// Reads what lies below `size`.
-    pub(super) fn new(rows: &'a Rows, size: u64) -> Self {
-        Self { rows, size }
-    }
-
-    /// The tree over all records; `None` where there is no store.
-    pub(super) fn frontier(&self) -> Result<Option<Frontier>, ReadError> {
-        let Some(bytes) = self.rows.get(keys::TREE)? else {
-            return Ok(None);
-        };
-        Frontier::from_bytes(&bytes)
-            .map(Some)
-            .map_err(|error| damaged(None, chain(&error)))
-    }
-
-    /// The last ordinal that a stream has.
-    pub(super) fn last_ordinal(&self) -> Result<Option<u32>, ReadError> {
-        let Some((key, _)) = self.rows.last(&keys::head(0), &keys::head(u32::MAX))? else {
-            return Ok(None);
-        };
-        let ordinal = keys::read_head(&key);
-        ordinal.map(Some).ok_or_else(|| malformed("head"))
+impl Reader<'_> {
+    fn memory(&self) -> RwLockReadGuard<'_, Memory> {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The ordinal of a stream.
     pub(super) fn ordinal(&self, stream: StreamId) -> Result<Option<u32>, ReadError> {
+        if let Some(&ordinal) = self.memory().index.names.get(&stream) {
+            return Ok(Some(ordinal));
+        }
         let Some(bytes) = self.rows.get(&keys::name(stream))? else {
             return Ok(None);
         };
@@ -70,19 +66,28 @@ impl<'a> Reader<'a> {
 
     /// The head of the stream with an ordinal.
     pub(super) fn head(&self, ordinal: u32) -> Result<Head, ReadError> {
+        if let Some(&head) = self.memory().index.heads.get(&ordinal) {
+            return Ok(head);
+        }
         let bytes = self.rows.get(&keys::head(ordinal))?;
         let head = bytes.as_deref().and_then(values::decode_head);
         head.ok_or_else(|| malformed("head"))
     }
 
-    /// Records of the whole log.
-    pub(super) fn all(&self, from: Position, limit: usize) -> Result<Vec<Stored>, ReadError> {
+    /// Records of the whole log before `size`.
+    pub(super) fn all(
+        &self,
+        from: Position,
+        size: u64,
+        limit: usize,
+    ) -> Result<Vec<Stored>, ReadError> {
         let limit = limit.min(PAGE_RECORDS_MAX);
         let mut page = Vec::new();
         let mut unit = None;
-        for position in (from.get()..self.size).take(limit) {
-            let entry = self.entry(position, &mut unit)?;
-            page.push(stored(position, &entry.record));
+        for position in (from.get()..size).take(limit) {
+            self.entry(position, &mut unit, |entry| {
+                page.push(stored(position, &entry.record));
+            })?;
         }
         Ok(page)
     }
@@ -103,25 +108,19 @@ impl<'a> Reader<'a> {
         let mut page = Vec::new();
         let (mut unit, mut version) = (None, from.get());
         while page.len() < limit && version <= head {
-            let (first, run) = self.append_with(ordinal, version)?;
-            let end = u64::from(first).saturating_add(run.count.into());
-            if end <= version.into() {
-                let detail = format!("version {version} of stream {stream} is not in its index");
-                return Err(damaged(None, detail));
-            }
-            while page.len() < limit && u64::from(version) < end {
-                let position = run
-                    .first
-                    .saturating_add(version.saturating_sub(first).into());
-                if position >= self.size {
-                    return Ok(page);
-                }
-                let entry = self.entry(position, &mut unit)?;
-                if (entry.ordinal, entry.version) != (ordinal, version) {
+            let left = limit.saturating_sub(page.len());
+            let places = self.places(ordinal, version, left)?;
+            for position in places {
+                let mut found = None;
+                self.entry(position, &mut unit, |entry| {
+                    let expected = (entry.ordinal, entry.version) == (ordinal, version);
+                    found = expected.then(|| stored(position, &entry.record));
+                })?;
+                let wrong = || {
                     let detail = format!("expected version {version} of stream {stream}");
-                    return Err(damaged(Some(position), detail));
-                }
-                page.push(stored(position, &entry.record));
+                    damaged(Some(position), detail)
+                };
+                page.push(found.ok_or_else(wrong)?);
                 let Some(next) = version.checked_add(1) else {
                     return Ok(page);
                 };
@@ -131,33 +130,71 @@ impl<'a> Reader<'a> {
         Ok(page)
     }
 
+    /// Positions of consecutive versions, at least one and at most `limit`.
+    fn places(&self, ordinal: u32, version: u32, limit: usize) -> Result<Vec<u64>, ReadError> {
+        let of = |chunk: &Chunk| {
+            let from = usize::try_from(version.saturating_sub(chunk.first)).unwrap_or(usize::MAX);
+            let places = chunk.places.iter().skip(from).take(limit);
+            places.map(|place| place.position).collect::<Vec<_>>()
+        };
+        {
+            let memory = self.memory();
+            let chunk = memory.index.chunks.get(&ordinal);
+            if let Some(chunk) = chunk.filter(|chunk| chunk.place(version).is_some()) {
+                return Ok(of(chunk));
+            }
+        }
+        let chunk = self.chunk(ordinal, version)?;
+        let found = chunk.filter(|chunk| chunk.place(version).is_some());
+        let found = found.ok_or_else(|| {
+            damaged(
+                None,
+                format!("version {version} of ordinal {ordinal} is in no index"),
+            )
+        })?;
+        Ok(of(&found))
+    }
+
+    /// The row of the index that holds a version, or is the last before it.
+    fn chunk(&self, ordinal: u32, version: u32) -> Result<Option<Arc<Chunk>>, ReadError> {
+        let (low, high) = (keys::index(ordinal, 0), keys::index(ordinal, version));
+        let Some((key, value)) = self.rows.last(&low, &high)? else {
+            return Ok(None);
+        };
+        let first = keys::read_index(&key).ok_or_else(|| malformed("index"))?;
+        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = chunks.get(&(ordinal, first)) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let chunk = Chunk::decode(first, &value).ok_or_else(|| malformed("index"))?;
+        let chunk = Arc::new(chunk);
+        if chunks.len() >= CHUNKS_MAX {
+            chunks.clear();
+        }
+        chunks.insert((ordinal, first), Arc::clone(&chunk));
+        Ok(Some(chunk))
+    }
+
     /// The sealed content of a stream; `None` where it is not there.
     pub(super) fn sealed(
         &self,
         ordinal: u32,
         commitment: &Commitment,
-    ) -> Result<Option<Vec<u8>>, ReadError> {
-        let Some(first) = self.rows.get(&keys::content(ordinal, commitment, 0))? else {
+    ) -> Result<Option<Arc<[u8]>>, ReadError> {
+        let Some(sealed) = self.place_of(ordinal, commitment)? else {
             return Ok(None);
         };
-        let short = || damaged(None, format!("the content {commitment} is cut short"));
-        let (position, length, blob) = unit::read_content(&first).ok_or_else(short)?;
-        if position >= self.size {
-            return Ok(None);
-        }
-        let mut blob = blob.to_vec();
-        for part in 1..=u16::MAX {
-            if blob.len() >= length {
-                break;
+        match sealed {
+            Sealed::Inline(bytes) => Ok(Some(bytes)),
+            Sealed::Apart(length) => {
+                let bytes = large::read(self.large, ordinal, commitment, length);
+                bytes.map(Some).map_err(|error| {
+                    damaged(
+                        None,
+                        format!("the content {commitment} cannot be read: {error}"),
+                    )
+                })
             }
-            let key = keys::content(ordinal, commitment, part);
-            let next = self.rows.get(&key)?.filter(|next| !next.is_empty());
-            blob.extend_from_slice(&next.ok_or_else(short)?);
-        }
-        if blob.len() == length {
-            Ok(Some(blob))
-        } else {
-            Err(short())
         }
     }
 
@@ -167,64 +204,122 @@ impl<'a> Reader<'a> {
         ordinal: u32,
         commitment: &Commitment,
     ) -> Result<bool, ReadError> {
-        let first = self.rows.get(&keys::content(ordinal, commitment, 0))?;
-        Ok(first.is_some())
+        Ok(self.place_of(ordinal, commitment)?.is_some())
     }
 
-    /// The position after the last record that any row holds.
-    pub(super) fn end(&self) -> Result<u64, ReadError> {
-        let last = self
-            .rows
-            .last(&keys::unit(0, 0), &keys::unit(u64::MAX, u16::MAX))?;
-        let Some((key, _)) = last else { return Ok(0) };
-        let (first, _) = keys::read_unit(&key).ok_or_else(|| malformed("unit"))?;
-        let entries = self.unit(u64::MAX)?.entries.len();
-        Ok(first.saturating_add(u64::try_from(entries).unwrap_or(u64::MAX)))
-    }
-
-    /// The append that holds a version, or the last one before it, with its first version.
-    fn append_with(&self, ordinal: u32, version: u32) -> Result<(u32, Run), ReadError> {
-        let (low, high) = (keys::index(ordinal, 0), keys::index(ordinal, version));
-        let (key, value) = self
-            .rows
-            .last(&low, &high)?
-            .ok_or_else(|| malformed("index"))?;
-        keys::read_index(&key)
-            .zip(Run::decode(&value))
-            .ok_or_else(|| malformed("index"))
-    }
-
-    /// The entry at a position; `unit` keeps the unit that was read last.
-    fn entry<'u>(&self, position: u64, unit: &'u mut Option<Unit>) -> Result<&'u Entry, ReadError> {
-        let there = unit
-            .as_ref()
-            .is_some_and(|unit| unit.get(position).is_some());
-        if !there {
-            *unit = Some(self.unit(position)?);
+    /// How the record that names a content first holds it.
+    fn place_of(&self, ordinal: u32, commitment: &Commitment) -> Result<Option<Sealed>, ReadError> {
+        let in_memory = {
+            let memory = self.memory();
+            let chunk = memory.index.chunks.get(&ordinal);
+            chunk.map(|chunk| (chunk.naming(commitment), chunk.first))
+        };
+        let (mut positions, mut before) = in_memory.unwrap_or((Vec::new(), u32::MAX));
+        loop {
+            for position in positions {
+                let mut found = None;
+                self.entry(position, &mut None, |entry| {
+                    let here = entry
+                        .content(commitment)
+                        .filter(|_| entry.ordinal == ordinal);
+                    found = here.cloned();
+                })?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+            let Some(version) = before.checked_sub(1) else {
+                return Ok(None);
+            };
+            let Some(chunk) = self.chunk(ordinal, version)? else {
+                return Ok(None);
+            };
+            (positions, before) = (chunk.naming(commitment), chunk.first);
         }
-        unit.as_ref()
-            .and_then(|unit| unit.get(position))
-            .ok_or_else(|| damaged(Some(position), "no record is there".to_owned()))
     }
 
-    /// The unit that begins at a position or is the last before it.
-    fn unit(&self, position: u64) -> Result<Unit, ReadError> {
-        let missing = || damaged(Some(position), "no record is there".to_owned());
-        let (key, last) = self
-            .rows
-            .last(&keys::unit(0, 0), &keys::unit(position, u16::MAX))?
-            .ok_or_else(missing)?;
-        let (first, parts) = keys::read_unit(&key).ok_or_else(missing)?;
-        let mut bytes = Vec::new();
-        for part in 0..parts {
-            let part = self.rows.get(&keys::unit(first, part))?;
-            bytes.extend_from_slice(&part.ok_or_else(missing)?);
+    /// Looks at the entry at a position; `unit` keeps the unit that was read last.
+    fn entry(
+        &self,
+        position: u64,
+        unit: &mut Option<Unit>,
+        look: impl FnOnce(&Entry),
+    ) -> Result<(), ReadError> {
+        if let Some(entry) = unit.as_ref().and_then(|unit| unit.get(position)) {
+            look(entry);
+            return Ok(());
         }
-        bytes.extend_from_slice(&last);
-        let entries = unit::unpack(&bytes)
-            .ok_or_else(|| damaged(Some(first), "its unit is malformed".to_owned()))?;
-        Ok(Unit { first, entries })
+        {
+            let memory = self.memory();
+            if let Some(entry) = memory.entry(position) {
+                look(entry);
+                return Ok(());
+            }
+        }
+        // Whatever is not in memory any more was in sled before it left.
+        *unit = Some(read_unit(self.rows, position)?);
+        let entry = unit.as_ref().and_then(|unit| unit.get(position));
+        look(entry.ok_or_else(|| damaged(Some(position), "no record is there".to_owned()))?);
+        Ok(())
     }
+}
+
+/// The tree over all records in sled; `None` where there is no store.
+pub(super) fn frontier(rows: &Rows) -> Result<Option<Frontier>, ReadError> {
+    let Some(bytes) = rows.get(keys::TREE)? else {
+        return Ok(None);
+    };
+    Frontier::from_bytes(&bytes)
+        .map(Some)
+        .map_err(|error| damaged(None, chain(&error)))
+}
+
+/// Up to which position the rows tell where records are.
+pub(super) fn mark(rows: &Rows) -> Result<u64, ReadError> {
+    let Some(bytes) = rows.get(keys::MARK)? else {
+        return Ok(0);
+    };
+    let mark = bytes.first_chunk().filter(|_| bytes.len() == 8);
+    let mark = mark.ok_or_else(|| malformed("mark"))?;
+    Ok(u64::from_be_bytes(*mark))
+}
+
+/// The last ordinal whose head is in a row.
+pub(super) fn last_ordinal(rows: &Rows) -> Result<Option<u32>, ReadError> {
+    let Some((key, _)) = rows.last(&keys::head(0), &keys::head(u32::MAX))? else {
+        return Ok(None);
+    };
+    let ordinal = keys::read_head(&key);
+    ordinal.map(Some).ok_or_else(|| malformed("head"))
+}
+
+/// The position after the last record in sled.
+pub(super) fn end(rows: &Rows) -> Result<u64, ReadError> {
+    let last = rows.last(&keys::unit(0, 0), &keys::unit(u64::MAX, u16::MAX))?;
+    if last.is_none() {
+        return Ok(0);
+    }
+    let unit = read_unit(rows, u64::MAX)?;
+    Ok(unit.first.saturating_add(unit.entries.len() as u64))
+}
+
+/// The unit that begins at a position or is the last before it.
+pub(super) fn read_unit(rows: &Rows, position: u64) -> Result<Unit, ReadError> {
+    let at = (position != u64::MAX).then_some(position);
+    let missing = || damaged(at, "no record is there".to_owned());
+    let (key, last) = rows
+        .last(&keys::unit(0, 0), &keys::unit(position, u16::MAX))?
+        .ok_or_else(missing)?;
+    let (first, parts) = keys::read_unit(&key).ok_or_else(missing)?;
+    let mut bytes = Vec::new();
+    for part in 0..parts {
+        let part = rows.get(&keys::unit(first, part))?;
+        bytes.extend_from_slice(&part.ok_or_else(missing)?);
+    }
+    bytes.extend_from_slice(&last);
+    let entries = unit::unpack(&bytes)
+        .ok_or_else(|| damaged(Some(first), "its unit is malformed".to_owned()))?;
+    Ok(Unit { first, entries })
 }
 
 fn stored(position: u64, record: &Arc<[u8]>) -> Stored {
@@ -234,7 +329,7 @@ fn stored(position: u64, record: &Arc<[u8]>) -> Stored {
     }
 }
 
-fn damaged(position: Option<u64>, detail: String) -> ReadError {
+pub(super) fn damaged(position: Option<u64>, detail: String) -> ReadError {
     ReadError::Damaged {
         position: position.map(Position::new),
         detail,

@@ -1,10 +1,14 @@
 //! What the callers and the committer of one store share.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::keyring::Keyring;
-use super::read::Reader;
+use super::memory::{Known, Memory, Written};
+use super::mover::{MOVE_BYTES, Moving};
+use super::read::{Chunks, Reader};
 use super::rows::Rows;
 use crate::id::{LedgerId, StreamId};
 use crate::merkle::Frontier;
@@ -14,12 +18,17 @@ use crate::store::Tail;
 const QUEUE_BYTES: usize = 64 * 1024 * 1024;
 
 /// One open store.
-#[derive(Debug)]
 pub(super) struct Shared {
     pub(super) ledger: LedgerId,
     pub(super) rows: Rows,
     /// `None` where the keys are missing and the store was opened to look at it.
     pub(super) keyring: Option<Keyring>,
+    memory: RwLock<Memory>,
+    chunks: Chunks,
+    /// Where large contents lie.
+    large: PathBuf,
+    /// How far the mover is.
+    pub(super) moving: Moving,
     state: Mutex<State>,
     queued: AtomicUsize,
 }
@@ -34,10 +43,10 @@ struct State {
 
 impl Shared {
     pub(super) fn new(
-        ledger: LedgerId,
+        (ledger, keyring): (LedgerId, Option<Keyring>),
         rows: Rows,
-        keyring: Option<Keyring>,
-        frontier: &Frontier,
+        large: PathBuf,
+        (memory, frontier): (Memory, &Frontier),
     ) -> Self {
         let state = State {
             tail: tail(frontier),
@@ -47,6 +56,10 @@ impl Shared {
             ledger,
             rows,
             keyring,
+            memory: RwLock::new(memory),
+            chunks: Chunks::default(),
+            large,
+            moving: Moving::default(),
             state: Mutex::new(state),
             queued: AtomicUsize::new(0),
         }
@@ -54,7 +67,12 @@ impl Shared {
 
     /// Reads what was acknowledged by now.
     pub(super) fn reader(&self) -> Reader<'_> {
-        Reader::new(&self.rows, self.tail().size)
+        Reader {
+            rows: &self.rows,
+            memory: &self.memory,
+            chunks: &self.chunks,
+            large: &self.large,
+        }
     }
 
     /// The end of what was acknowledged.
@@ -62,9 +80,22 @@ impl Shared {
         self.state().tail
     }
 
-    /// Shows readers everything up to here.
-    pub(super) fn publish(&self, frontier: &Frontier) {
-        self.state().tail = tail(frontier);
+    /// Shows readers a frame that is durable.
+    pub(super) fn publish(&self, frame: Arc<Written>, heads: &BTreeMap<StreamId, Known>) {
+        let tail = tail(&frame.frontier);
+        let bytes = self.remember(|memory| {
+            memory.add(frame, heads);
+            memory.bytes()
+        });
+        self.state().tail = tail;
+        if bytes >= MOVE_BYTES {
+            self.moving.more();
+        }
+    }
+
+    /// Changes what is in memory.
+    pub(super) fn remember<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {
+        change(&mut self.memory.write().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Why nothing is written any more.
@@ -76,6 +107,9 @@ impl Shared {
     pub(super) fn close(&self, reason: &str) {
         let mut state = self.state();
         state.closed.get_or_insert_with(|| reason.to_owned());
+        drop(state);
+        // Whoever waits for the mover, or is the mover, has to look.
+        self.moving.more();
     }
 
     /// The stream is in the store.
@@ -98,7 +132,6 @@ fn tail(frontier: &Frontier) -> Tail {
 }
 
 /// A share of the bytes that may wait; given back when it is dropped.
-#[derive(Debug)]
 pub(super) struct Reserved {
     shared: Arc<Shared>,
     bytes: usize,

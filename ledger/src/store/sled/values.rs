@@ -1,4 +1,4 @@
-//! The small rows: heads, places of appends, ordinals, format. Fixed widths, big-endian.
+//! The small rows: heads, ordinals, format. Fixed widths, big-endian.
 
 use uuid::Uuid;
 
@@ -8,33 +8,6 @@ use crate::store::check::Head;
 
 /// The only format of the rows so far.
 const FORMAT: u8 = 1;
-
-/// Where the records of one append are: they are contiguous in version and in position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
-    /// Position of the first.
-    pub(super) first: u64,
-    /// How many.
-    pub(super) count: u32,
-}
-
-impl Run {
-    pub(super) fn encode(self) -> Vec<u8> {
-        [
-            self.first.to_be_bytes().as_slice(),
-            &self.count.to_be_bytes(),
-        ]
-        .concat()
-    }
-
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (first, rest) = bytes.split_first_chunk()?;
-        Some(Self {
-            first: u64::from_be_bytes(*first),
-            count: number(rest)?,
-        })
-    }
-}
 
 pub(super) fn encode_head(head: &Head) -> Vec<u8> {
     let mut bytes = head.version.get().to_be_bytes().to_vec();

@@ -1,7 +1,10 @@
 //! Rows and bytes that were changed behind our back.
 
+use super::entry::{Entry, Sealed};
+use super::index::{Chunk, Place as Indexed};
 use super::rows::Rows;
 use super::*;
+use crate::merkle::Frontier;
 use crate::store::conformance::read_log;
 
 /// A closed store with a few runs in it.
@@ -11,6 +14,7 @@ fn filled() -> (Place, Chain) {
     for count in [3, 40, 2] {
         block_on(append(&store, &mut run, &[], |chain| chain.records(count))).unwrap();
     }
+    store.settle();
     drop(store);
     (place, run)
 }
@@ -55,39 +59,55 @@ fn rows_that_are_missing_or_malformed_are_named() {
         let last = rows.last(b"g", b"h").unwrap();
         last.unwrap().0.to_vec()
     };
-    let cases: [(&str, Option<String>); 8] = [
+    let cut = |bytes: &[u8]| bytes[..bytes.len() - 1].to_vec();
+    let cases: [(&str, Option<String>); 12] = [
         (
             "last unit",
             after(|batch, rows| batch.remove(last_unit(rows))),
         ),
-        ("unit", after(|batch, _| batch.remove(keys::unit(1, 0)))),
+        ("unit", after(|batch, _| batch.remove(keys::unit(0, 0)))),
         (
             "cut unit",
             after(|batch, rows| {
-                let unit = rows.get(&keys::unit(4, 0)).unwrap().unwrap();
-                batch.insert(keys::unit(4, 0), &unit[..unit.len() - 1]);
+                let unit = rows.get(&keys::unit(0, 0)).unwrap().unwrap();
+                batch.insert(keys::unit(0, 0), cut(&unit));
             }),
         ),
-        ("index", after(|batch, _| batch.remove(keys::index(1, 3)))),
+        ("index", after(|batch, _| batch.remove(keys::index(1, 0)))),
         (
-            "first index",
-            after(|batch, _| batch.remove(keys::index(1, 0))),
+            "cut index",
+            after(|batch, rows| {
+                let index = rows.get(&keys::index(1, 0)).unwrap().unwrap();
+                batch.insert(keys::index(1, 0), cut(&index));
+            }),
         ),
-        ("head", after(|batch, _| batch.remove(keys::head(1)))),
         (
             "index elsewhere",
             after(|batch, _| {
-                batch.insert(
-                    keys::index(1, 3),
-                    values::Run {
-                        first: 3,
-                        count: 40,
-                    }
-                    .encode(),
-                );
+                let place = |position| Indexed {
+                    position,
+                    contents: Vec::new(),
+                };
+                let places = (2..47).map(place).collect();
+                let (first, row) = Chunk { first: 0, places }.encode().remove(0);
+                batch.insert(keys::index(1, first), row);
             }),
         ),
+        ("head", after(|batch, _| batch.remove(keys::head(1)))),
         ("tree", after(|batch, _| batch.remove(keys::TREE))),
+        (
+            "tree of another size",
+            after(|batch, _| batch.insert(keys::TREE, Frontier::new().to_bytes())),
+        ),
+        (
+            "mark",
+            after(|batch, _| batch.insert(keys::MARK, b"mark".as_slice())),
+        ),
+        ("format", after(|batch, _| batch.remove(keys::FORMAT))),
+        (
+            "format of another release",
+            after(|batch, _| batch.insert(keys::FORMAT, b"9".as_slice())),
+        ),
     ];
     for (case, found) in cases {
         assert!(found.is_some(), "{case} was not found");
@@ -107,32 +127,36 @@ fn contents_that_were_changed_moved_or_cut_are_named() {
         })
         .collect();
     drop(store);
-    let [one, other] = commitments[..] else {
-        panic!()
-    };
-    let key = keys::content(1, &one, 0);
-    let read = |change: &dyn Fn(&Rows) -> Vec<u8>| {
+    let [one, _] = commitments[..] else { panic!() };
+    let read = |change: &dyn Fn(&mut Entry, Sealed)| {
         let place = place.copy();
         let rows = Rows::open(&folder::sled(&place.home())).unwrap();
+        let mut unit = read::read_unit(&rows, 1).unwrap();
+        let sealed = |entry: &Entry| entry.contents[0].1.clone();
+        let other = sealed(&unit.entries[2]);
+        change(&mut unit.entries[1], other);
         let mut batch = ::sled::Batch::default();
-        batch.insert(key.clone(), change(&rows));
+        for (first, bytes) in unit::pack(unit.first, &unit.entries) {
+            batch.insert(keys::unit(first, 0), bytes);
+        }
         rows.apply(batch).unwrap();
         drop(rows);
         block_on(place.open().content(run.stream(), &[one])).unwrap_err()
     };
-    let row = |rows: &Rows, commitment| {
-        let key = keys::content(1, commitment, 0);
-        rows.get(&key).unwrap().unwrap().to_vec()
+    let inline = |entry: &mut Entry, change: &dyn Fn(&mut Vec<u8>)| {
+        let Sealed::Inline(bytes) = &entry.contents[0].1 else {
+            panic!("it is small");
+        };
+        let mut bytes = bytes.to_vec();
+        change(&mut bytes);
+        entry.contents[0].1 = Sealed::Inline(bytes.into());
     };
     let errors = [
-        read(&|rows| row(rows, &other)),
-        read(&|rows| {
-            let mut row = row(rows, &one);
-            *row.last_mut().unwrap() ^= 1;
-            row
-        }),
-        read(&|rows| row(rows, &one)[..60].to_vec()),
-        read(&|_| Vec::new()),
+        read(&|entry, other| entry.contents[0].1 = other),
+        read(&|entry, _| inline(entry, &|bytes| *bytes.last_mut().unwrap() ^= 1)),
+        read(&|entry, _| inline(entry, &|bytes| bytes.truncate(60))),
+        read(&|entry, _| inline(entry, &Vec::clear)),
+        read(&|entry, _| entry.contents[0].1 = Sealed::Apart(80_000)),
     ];
     for error in errors {
         assert!(matches!(error, ReadError::Damaged { .. }), "{error:?}");
@@ -141,7 +165,11 @@ fn contents_that_were_changed_moved_or_cut_are_named() {
 
 #[test]
 fn a_file_with_flipped_bits_is_reported_or_has_lost_nothing() {
-    let (place, run) = filled();
+    let (place, mut run) = filled();
+    let store = place.open();
+    block_on(append(&store, &mut run, &[], |chain| chain.records(200))).unwrap();
+    store.settle();
+    drop(store);
     let scratch = tempfile::tempdir().unwrap();
     let (store, _) = SledStore::open_copy(&place.home(), &place.head(), scratch.path()).unwrap();
     let log = block_on(check_log(&store));
@@ -173,7 +201,7 @@ fn a_file_with_flipped_bits_is_reported_or_has_lost_nothing() {
 
 /// Whether the tree over these records is that of the store.
 fn linked(log: &[Stored], store: &SledStore) -> bool {
-    let mut tree = crate::merkle::Frontier::new();
+    let mut tree = Frontier::new();
     for stored in log {
         tree.push(&crate::digest::digest(
             crate::digest::Purpose::Event,

@@ -57,8 +57,8 @@ fn nothing_is_started_without_room_for_its_outcome() {
 }
 
 const POINTS: [FaultPoint; 4] = [
-    FaultPoint::BeforeBatch,
-    FaultPoint::AfterBatch,
+    FaultPoint::BeforeFrame,
+    FaultPoint::AfterFrame,
     FaultPoint::AfterSync,
     FaultPoint::BeforeAnswer,
 ];
@@ -73,7 +73,7 @@ fn check_left(place: &Place, at: FaultPoint, acknowledged: &[Stored], batch: &Ba
         [0, batch.records.len()].contains(&more),
         "{at:?} left {more}"
     );
-    if at == FaultPoint::BeforeBatch {
+    if at == FaultPoint::BeforeFrame {
         assert_eq!(more, 0);
     }
     if at >= FaultPoint::AfterSync {
@@ -138,7 +138,7 @@ fn what_waits_behind_a_fault_is_refused() {
     drop(store);
     let killed = Place::new();
     let store = place.open_with(Stop {
-        at: FaultPoint::AfterBatch,
+        at: FaultPoint::AfterFrame,
         from: place.0.path().to_owned(),
         to: killed.0.path().to_owned(),
     });

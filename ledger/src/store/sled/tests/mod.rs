@@ -110,7 +110,7 @@ impl Gate {
 
 impl Faults for Gate {
     fn reach(&self, point: FaultPoint) -> std::io::Result<()> {
-        if point == FaultPoint::BeforeBatch {
+        if point == FaultPoint::BeforeFrame {
             self.reached.lock().unwrap().send(()).unwrap();
             self.go.lock().unwrap().recv().unwrap();
         }

@@ -1,0 +1,345 @@
+//! The mover: a thread that takes frames out of the log into sled, behind the answers.
+//!
+//! It waits until there is enough to fill units, packs whatever there is across groups, and syncs
+//! sled after some hundreds of units, and always before a half of the log is begun anew. After
+//! many records it writes the index of their streams, with the mark, in one batch.
+
+use std::fs::File;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use ::sled::Batch;
+
+use super::index::Index;
+use super::log::{self, HALF_BYTES_MAX, Half};
+use super::memory::Written;
+use super::read::damaged;
+use super::shared::Shared;
+use super::{keys, unit, values};
+use crate::store::{ReadError, chain};
+
+/// Bytes of frames that are worth a move: ten units at least.
+pub(super) const MOVE_BYTES: usize = 64 * 1024;
+
+/// Bytes of units in one batch: sled holds up everybody else for as long as it takes one.
+const BATCH_BYTES: usize = 512 * 1024;
+
+/// Units after which sled is synced.
+const SYNC_UNITS: usize = 256;
+
+/// Records after which their index is written.
+const INDEX_RECORDS: usize = 16_384;
+
+/// Records in memory above which a store that is closed writes its index, so that the next one to
+/// open it has less to read.
+const CLOSE_RECORDS: usize = 1_024;
+
+/// How far the mover is, and what is wanted of it.
+#[derive(Debug, Default)]
+pub(super) struct Moving {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Something changed since the mover looked.
+    more: bool,
+    /// Somebody waits for this.
+    wanted: Option<Wanted>,
+    /// A half that can be begun anew, and how large it is.
+    free: Option<(Half, u64)>,
+    /// The store is being closed.
+    closing: bool,
+    /// The mover is gone.
+    ended: bool,
+}
+
+impl Moving {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// There is more to look at.
+    pub(super) fn more(&self) {
+        self.state().more = true;
+        self.changed.notify_all();
+    }
+
+    /// The store is being closed: the mover ends.
+    pub(super) fn close(&self) {
+        self.state().closing = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until a half can be begun anew; gives back how large it is, or `None` where the mover
+    /// is gone.
+    pub(super) fn take(&self, half: Half) -> Option<u64> {
+        let mut state = self.state();
+        loop {
+            if let Some((_, length)) = state.free.take_if(|(free, _)| *free == half) {
+                return Some(length);
+            }
+            if state.ended {
+                return None;
+            }
+            state.wanted = Some(Wanted::Half(half));
+            self.changed.notify_all();
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits until everything that was acknowledged before is in sled, with its index.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(super) fn settle(&self) {
+        let mut state = self.state();
+        state.wanted = Some(Wanted::Settle);
+        self.changed.notify_all();
+        while state.wanted == Some(Wanted::Settle) && !state.ended {
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn settled(&self) {
+        self.state()
+            .wanted
+            .take_if(|wanted| *wanted == Wanted::Settle);
+        self.changed.notify_all();
+    }
+
+    /// Waits until there is something to do; says what.
+    fn next(&self, bytes: impl Fn() -> usize) -> Wanted {
+        let mut state = self.state();
+        loop {
+            if state.closing {
+                return Wanted::End;
+            }
+            if let Some(wanted) = state.wanted {
+                return wanted;
+            }
+            if state.more {
+                state.more = false;
+                drop(state);
+                if bytes() >= MOVE_BYTES {
+                    return Wanted::Move;
+                }
+                state = self.state();
+                continue;
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn give(&self, half: Half, length: u64) {
+        let mut state = self.state();
+        state.wanted = None;
+        state.free = Some((half, length));
+        self.changed.notify_all();
+    }
+
+    fn end(&self) {
+        self.state().ended = true;
+        self.changed.notify_all();
+    }
+}
+
+/// What the mover is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Move,
+    Settle,
+    Half(Half),
+    End,
+}
+
+/// Why something was not moved.
+#[derive(Debug, thiserror::Error)]
+enum MoveError {
+    #[error("moving records into sled failed")]
+    Rows(#[from] ReadError),
+    #[error("syncing sled failed")]
+    Sync(#[source] io::Error),
+    #[error("making the log larger failed")]
+    Grow(#[source] io::Error),
+}
+
+/// The one thread that writes to sled.
+pub(super) struct Mover {
+    pub(super) shared: Arc<Shared>,
+    /// A second descriptor of sled's file: sled keeps its own to itself.
+    pub(super) rows_file: File,
+    /// Second descriptors of the halves.
+    pub(super) halves: [File; 2],
+    /// Units since sled was synced.
+    pub(super) unsynced: usize,
+    /// Up to where records are in sled.
+    pub(super) end: u64,
+}
+
+impl Mover {
+    /// Moves until the store is closed.
+    pub(super) fn run(mut self) {
+        loop {
+            let bytes = || self.shared.remember(|memory| memory.bytes());
+            let done = match self.shared.moving.next(bytes) {
+                Wanted::End => {
+                    if self.shared.closed().is_none()
+                        && let Err(error) = self.leave()
+                    {
+                        // What is in the log is moved by the next one to open it.
+                        tracing::warn!(error = chain(&error), "the index was not written");
+                    }
+                    break;
+                }
+                Wanted::Move => self.moved(),
+                Wanted::Half(half) => self.free(half),
+                Wanted::Settle => self.settle(),
+            };
+            if let Err(error) = done {
+                let reason = chain(&error);
+                tracing::error!(error = reason, "the store is closed for writing");
+                self.shared.close(&reason);
+                break;
+            }
+        }
+        self.shared.moving.end();
+    }
+
+    /// Moves what there is.
+    fn moved(&mut self) -> Result<(), MoveError> {
+        let frames = self.shared.remember(|memory| memory.frames());
+        self.insert(&frames)?;
+        if self.unsynced >= SYNC_UNITS {
+            self.sync()?;
+        }
+        let records = self.shared.remember(|memory| memory.index.len());
+        if records >= INDEX_RECORDS {
+            self.index()?;
+        }
+        Ok(())
+    }
+
+    /// Makes a half free; one that is waited for was too small.
+    fn free(&mut self, half: Half) -> Result<(), MoveError> {
+        let frames = self.shared.remember(|memory| memory.frames());
+        let last = frames.iter().rposition(|frame| frame.half == half);
+        let count = last.map_or(0, |last| last.saturating_add(1));
+        self.insert(frames.get(..count).unwrap_or(&frames))?;
+        self.sync()?;
+        let file = self.halves.get(half).unwrap_or(&self.rows_file);
+        let length = file.metadata().map_err(MoveError::Grow)?.len();
+        let behind = last.is_some();
+        let wanted = if behind {
+            length.saturating_mul(2).min(HALF_BYTES_MAX)
+        } else {
+            length
+        };
+        let length = log::grow(file, wanted).map_err(MoveError::Grow)?;
+        self.shared.moving.give(half, length);
+        Ok(())
+    }
+
+    /// Puts frames into sled, in batches; memory lets them go only after that.
+    fn insert(&mut self, frames: &[Arc<Written>]) -> Result<(), MoveError> {
+        let mut rest = frames;
+        while !rest.is_empty() {
+            let mut bytes = 0_usize;
+            let small = |frame: &&Arc<Written>| {
+                bytes = bytes.saturating_add(frame.bytes);
+                bytes <= BATCH_BYTES
+            };
+            let count = rest.iter().take_while(small).count().max(1);
+            let (now, later) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+            rest = later;
+            let (Some(first), Some(last)) = (now.first(), now.last()) else {
+                break;
+            };
+            if first.first != self.end {
+                let detail = format!("records from {} do not follow {}", first.first, self.end);
+                return Err(damaged(Some(self.end), detail).into());
+            }
+            let mut batch = Batch::default();
+            let entries = now.iter().flat_map(|frame| &frame.entries);
+            for (position, unit) in unit::pack(first.first, entries) {
+                for (part, bytes) in unit::cut(&unit) {
+                    batch.insert(keys::unit(position, part), bytes);
+                    self.unsynced = self.unsynced.saturating_add(1);
+                }
+            }
+            batch.insert(keys::TREE, last.frontier.to_bytes());
+            self.shared.rows.apply(batch)?;
+            self.end = last.end();
+            self.shared.remember(|memory| memory.forget(self.end));
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), MoveError> {
+        self.shared.rows.flush()?;
+        self.rows_file.sync_data().map_err(MoveError::Sync)?;
+        self.unsynced = 0;
+        Ok(())
+    }
+
+    /// Writes the index of what is in sled. Its units are durable before it is.
+    fn index(&mut self) -> Result<(), MoveError> {
+        self.sync()?;
+        let mut batch = Batch::default();
+        let end = self.end;
+        self.shared
+            .remember(|memory| rows_of(&memory.index, end, &mut batch));
+        batch.insert(keys::MARK, end.to_be_bytes().as_slice());
+        self.shared.rows.apply(batch)?;
+        self.shared.remember(|memory| memory.index.forget(end));
+        Ok(())
+    }
+
+    /// Leaves little to read to whoever opens the store next.
+    fn leave(&mut self) -> Result<(), MoveError> {
+        let records = self.shared.remember(|memory| memory.index.len());
+        if records < CLOSE_RECORDS {
+            return Ok(());
+        }
+        self.settle()
+    }
+
+    /// Moves everything there is, and writes its index.
+    fn settle(&mut self) -> Result<(), MoveError> {
+        let frames = self.shared.remember(|memory| memory.frames());
+        self.insert(&frames)?;
+        self.index()?;
+        self.sync()?;
+        self.shared.moving.settled();
+        Ok(())
+    }
+}
+
+/// The rows of the index for records before `end`. A head may be ahead of it: the records above
+/// the mark lead to the same one.
+fn rows_of(index: &Index, end: u64, batch: &mut Batch) {
+    for (ordinal, chunk) in &index.chunks {
+        let count = chunk.places.partition_point(|place| place.position < end);
+        let mut below = chunk.clone();
+        below.places.truncate(count);
+        for (version, row) in below.encode() {
+            batch.insert(keys::index(*ordinal, version), row);
+        }
+        if count > 0
+            && let Some(head) = index.heads.get(ordinal)
+        {
+            batch.insert(keys::head(*ordinal), values::encode_head(head));
+        }
+    }
+    for (stream, ordinal) in &index.names {
+        batch.insert(keys::name(*stream), ordinal.to_be_bytes().as_slice());
+    }
+}
