@@ -91,12 +91,12 @@ pub(crate) fn prefix(wiring: &Wiring<'_>, open: &Open, run: RunId) -> Result<Str
     Ok(runs.shortest_prefix(run))
 }
 
-/// Drives a run on and says what came of it.
+/// Drives a run on and says what came of it; `said` is whether something was said about it first.
 pub(crate) fn drive(
     wiring: &mut Wiring<'_>,
     open: &mut Open,
     run: RunId,
-    reason: SegmentReason,
+    (reason, said): (SegmentReason, bool),
     attend: Option<Attend>,
 ) -> Result<ExitStatus, CommandError> {
     let recorded = wiring.block_on(open.ledger.look(run, |state, _| state.attendance()))?;
@@ -104,6 +104,7 @@ pub(crate) fn drive(
         reason,
         attendance: attend::attendance(wiring, attend, recorded),
         events: false,
+        said,
     };
     attend::drive(wiring, open, run, how)
 }

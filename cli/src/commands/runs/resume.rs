@@ -1,18 +1,21 @@
 //! `placet runs resume`: go on after a crash or a park.
 
 use clap::Args;
-use placet_engine::engine::Narrowing;
+use placet_engine::engine::{Elsewhere, EngineError, Narrowing};
 use placet_ledger::event::SegmentReason;
+use placet_ledger::id::RunId;
 
 use crate::commands::run::{Attend, Caps};
 use crate::commands::runs::{drive, find};
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
-use crate::wiring::Wiring;
+use crate::wiring::{Open, Wiring};
 
 /// Go on with a run after a crash or a park
 ///
-/// Caps and tools may become stricter, never wider.
+/// Caps and tools may become stricter, never wider. A run that another process drives is left
+/// alone, unless it is taken over: that process is asked to end, killed after 3 s, and what it had
+/// started is ended before the run goes on.
 ///
 /// Example: placet runs resume b3e41f --max-tokens 5000
 #[derive(Debug, Args)]
@@ -22,6 +25,10 @@ pub(crate) struct ResumeArgs {
 
     #[command(flatten)]
     caps: Caps,
+
+    /// End the process that drives the run, and go on with it here
+    #[arg(long)]
+    take_over: bool,
 
     /// Whether somebody at the terminal is asked from now on [default: as recorded]
     #[arg(long, value_enum, value_name = "WHEN")]
@@ -46,6 +53,25 @@ pub(crate) fn run(args: ResumeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
         tools: args.tools,
         denied: args.deny_tools,
     };
+    // Before anything is made stricter, so that what is refused changes nothing.
+    let reason = wiring.block_on(claim(&open, run, args.take_over))?;
     wiring.block_on(open.engine.narrow(run, &caller, narrowing))?;
-    drive(wiring, &mut open, run, SegmentReason::Resumed, args.attend)
+    drive(wiring, &mut open, run, (reason, false), args.attend)
+}
+
+/// Sees to it that the run can be driven here, and says why it is taken up.
+async fn claim(open: &Open, run: RunId, take_over: bool) -> Result<SegmentReason, EngineError> {
+    let engine = &open.engine;
+    engine.may_drive(run).await?;
+    match engine.driver(run)? {
+        Some(_) if take_over => Ok(match engine.take_over(run).await? {
+            true => SegmentReason::TakenOver,
+            false => SegmentReason::Resumed,
+        }),
+        Some(by) => {
+            let why = Elsewhere::Driven(by);
+            Err(EngineError::Elsewhere { run, why })
+        }
+        None => Ok(SegmentReason::Resumed),
+    }
 }
