@@ -62,6 +62,8 @@ impl Engine {
             }
         };
         match went {
+            // Whoever wanted it to stop is told that it did.
+            Ok(_) if stopped == Stopped::Interrupted => Ok(None),
             Ok(went) => Ok(Some(went)),
             Err(EngineError::Elsewhere { .. }) => Ok(None),
             Err(error) => Err(error),

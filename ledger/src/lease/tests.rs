@@ -1,3 +1,5 @@
+//! Leases between threads and processes: one winner, no stranger ended, nothing left behind.
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};

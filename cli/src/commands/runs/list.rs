@@ -97,8 +97,10 @@ pub(crate) fn run(args: &ListArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
             hidden = hidden.saturating_add(1);
         }
     }
-    let held = reading.holds();
-    let items = shown.iter().map(|entry| RunItem::of(entry, now, held));
+    let driving = |entry: &RunEntry| reading.driving(&wiring.home, entry.run());
+    let items = shown
+        .iter()
+        .map(|entry| RunItem::of(entry, now, driving(entry)));
     let items: Vec<_> = items.collect();
     let left = |item: &RunItem| item.facts.as_ref().is_some_and(|facts| facts.undriven);
     let left = items.iter().any(left);
@@ -151,6 +153,9 @@ fn row(item: &RunItem, prefix: String, prompt: Option<String>) -> Vec<String> {
     }
     if facts.undriven {
         state.push_str(", not driven");
+    }
+    if let Some(driver) = facts.driver {
+        state = format!("{state}, by {driver}");
     }
     vec![
         prefix,

@@ -19,6 +19,7 @@ mod verdicts;
 mod watch;
 
 use clap::Subcommand;
+use placet_engine::leases::Driver;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::RunId;
 use placet_ledger::store::pages::run_list;
@@ -28,7 +29,7 @@ use crate::commands::run::Attend;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::reading;
-use crate::wire::run::RunReport;
+use crate::wire::run::{DriverOut, RunReport};
 use crate::wiring::{Open, Wiring};
 
 /// What to do with runs.
@@ -112,6 +113,11 @@ pub(crate) fn drive(
 /// Says where a run stands.
 pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result<(), CommandError> {
     let mut report = wiring.block_on(open.ledger.look(run, RunReport::of))?;
+    report.driver = match open.engine.driver(run)? {
+        Some(Driver::Process(process)) => Some(DriverOut::from(Some(&process))),
+        Some(Driver::Unnamed) => Some(DriverOut::from(None)),
+        Some(Driver::Here) | None => None,
+    };
     if wiring.printer.json() {
         return wiring.printer.value(&report);
     }

@@ -63,11 +63,15 @@ pub(crate) fn run(args: ResumeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
 async fn claim(open: &Open, run: RunId, take_over: bool) -> Result<SegmentReason, EngineError> {
     let engine = &open.engine;
     engine.may_drive(run).await?;
+    if take_over {
+        let driven = engine.take_over(run).await?;
+        return Ok(if driven {
+            SegmentReason::TakenOver
+        } else {
+            SegmentReason::Resumed
+        });
+    }
     match engine.driver(run)? {
-        Some(_) if take_over => Ok(match engine.take_over(run).await? {
-            true => SegmentReason::TakenOver,
-            false => SegmentReason::Resumed,
-        }),
         Some(by) => {
             let why = Elsewhere::Driven(by);
             Err(EngineError::Elsewhere { run, why })
