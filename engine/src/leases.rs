@@ -49,6 +49,13 @@ impl fmt::Display for Driver {
 /// The right to drive a run, until it is dropped.
 pub struct Claimed(#[expect(dead_code, reason = "it is held")] Box<dyn Any + Send + Sync>);
 
+impl Claimed {
+    /// A right that is given back when `held` is dropped.
+    pub fn by(held: impl Any + Send + Sync) -> Self {
+        Self(Box::new(held))
+    }
+}
+
 /// Why a run cannot be claimed.
 #[derive(Debug, thiserror::Error)]
 pub enum LeaseError {
@@ -114,7 +121,7 @@ impl Leases for MemoryLeases {
             return Err(LeaseError::Held(Driver::Here));
         }
         let leases = self.clone();
-        Ok(Claimed(Box::new(InMemory { leases, run })))
+        Ok(Claimed::by(InMemory { leases, run }))
     }
 
     async fn take_over(&self, run: RunId) -> Result<Claimed, LeaseError> {
@@ -147,7 +154,7 @@ impl FileLeases {
     /// Ends what was left under a lease that was just taken; where that cannot be, nobody has it.
     fn cleared(&self, run: RunId, lease: Lease) -> Result<Claimed, LeaseError> {
         end_leftovers_of(&self.running, run).map_err(LeaseError::Left)?;
-        Ok(Claimed(Box::new(lease)))
+        Ok(Claimed::by(lease))
     }
 }
 
