@@ -204,3 +204,66 @@ impl Leases for FileLeases {
         Ok(held.map(Driver::from))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn run(number: u128) -> RunId {
+        RunId::new(uuid::Uuid::from_u128(number))
+    }
+
+    /// A mark as a driver of another container leaves it, which cannot be ended from here.
+    fn foreign() -> String {
+        let process = serde_json::to_value(Process::own().unwrap()).unwrap();
+        json!({
+            "pid": process["pid"],
+            "start": process["start"],
+            "boot": process["boot"],
+            "namespace": "pid:[1]",
+            "temporary": "/tmp/placet-test-none",
+        })
+        .to_string()
+    }
+
+    #[tokio::test]
+    async fn nobody_gets_a_run_of_which_something_may_still_be_at_work() {
+        let home = tempfile::tempdir().unwrap();
+        let leases = FileLeases {
+            driving: home.path().join("driving"),
+            running: home.path().join("running"),
+        };
+        // Where nothing was ever run there is no folder.
+        drop(leases.claim(run(1)).await.unwrap());
+        fs::create_dir(&leases.running).unwrap();
+        for left in [foreign(), String::from("{")] {
+            let mark = leases.running.join(format!("{}-c3", run(1)));
+            fs::write(&mark, left).unwrap();
+            for claimed in [leases.claim(run(1)).await, leases.take_over(run(1)).await] {
+                let error = claimed.err().unwrap();
+                assert!(matches!(error, LeaseError::Left(_)), "{error:?}");
+            }
+            assert!(mark.exists());
+            assert_eq!(leases.who(run(1)).unwrap(), None);
+            // Another run is not held up by it.
+            drop(leases.claim(run(2)).await.unwrap());
+            fs::remove_file(&mark).unwrap();
+        }
+        // Of what had not begun yet nothing can be at work.
+        let unfinished = leases.running.join(format!("{}-c4.unfinished", run(1)));
+        fs::write(&unfinished, "{").unwrap();
+        let claimed = leases.claim(run(1)).await.unwrap();
+        assert!(!unfinished.exists());
+        assert_eq!(leases.who(run(1)).unwrap(), Some(Driver::Here));
+        assert!(matches!(
+            leases.claim(run(1)).await.err(),
+            Some(LeaseError::Held(Driver::Here))
+        ));
+        drop(claimed);
+        assert_eq!(leases.who(run(1)).unwrap(), None);
+    }
+}
