@@ -11,12 +11,17 @@ use std::sync::{Arc, Mutex};
 use placet::terminal::{Happening, Key, Size, Terminal};
 use placet_engine::stop::Stop;
 use placet_ledger::lease::claim;
+use placet_ledger::store::sled::SledStore;
 use serde_json::{Value, json};
 
 use crate::support::World;
 
 /// Names the folder of leases, and the run, to a copy of these tests that plays a driver.
 const HELD: &str = "PLACET_TEST_HELD";
+
+/// Names the home, and the folder of the head file, to one that has the ledger as well.
+const LEDGER: &str = "PLACET_TEST_LEDGER";
+const HEAD: &str = "PLACET_TEST_HEAD";
 
 /// The driver, in a process of its own: holds a run until it is ended. As a test it does nothing.
 #[test]
@@ -28,13 +33,19 @@ fn driver() {
     let Ok(held) = std::env::var(HELD) else {
         return;
     };
+    // Whoever has the ledger itself is told where it lies.
+    let ledger = std::env::var(LEDGER).ok().map(PathBuf::from);
+    let store = ledger.map(|home| {
+        let head = PathBuf::from(std::env::var(HEAD).unwrap());
+        SledStore::open(&home, &head).unwrap()
+    });
     let path = Path::new(&held);
     let run = path.file_name().unwrap().to_str().unwrap();
     let lease = claim(path.parent().unwrap(), run.parse().unwrap()).unwrap();
     println!("driving");
     let mut rest = String::new();
     std::io::stdin().read_to_string(&mut rest).unwrap();
-    drop(lease);
+    drop((lease, store));
 }
 
 /// A process that holds a run.
@@ -56,9 +67,22 @@ impl Other {
         Self::holds(&lease(world))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a driver that can be ended")]
+    /// One that has the ledger, too, as every driver has that no other process serves.
+    fn has_all(world: &World, lease: &Path) -> Self {
+        let home = world.path("data/placet");
+        let ledger = SledStore::ledger_at(&home).unwrap();
+        let head = world.path("state/placet").join(ledger.to_string());
+        Self::start(lease, &[(LEDGER, &home), (HEAD, &head)])
+    }
+
     fn holds(path: &Path) -> Self {
+        Self::start(path, &[])
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a driver that can be ended")]
+    fn start(path: &Path, places: &[(&str, &Path)]) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
+            .envs(places.iter().copied())
             .args(["--exact", "driving::driver", "--nocapture"])
             .env(HELD, path)
             .stdin(Stdio::piped())
@@ -239,6 +263,38 @@ fn a_run_is_taken_over_from_a_driver_even_if_that_is_stopped() {
     assert_eq!(last["record"]["body"]["reason"], "taken_over", "{last}");
     world.records_hold();
     assert_eq!(world.call(&["runs", "replay", world.run()]).code, 0);
+}
+
+#[test]
+fn a_run_is_taken_over_from_a_driver_that_has_the_ledger() {
+    let world = approved();
+    let mut other = Other::has_all(&world, &lease(&world));
+    let pid = rustix::process::Pid::from_child(&other.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    let resumed = world.call(&["runs", "resume", world.run()]);
+    assert_eq!(resumed.code, 5, "{}", resumed.stderr);
+    assert!(other.is_alive());
+    let taken = world.call(&["runs", "resume", &world.run()[..8], "--take-over"]);
+    assert_eq!(taken.code, 0, "{}", taken.stderr);
+    assert!(!other.is_alive() && is_done(&world));
+    let log = json(&world, &["audit", "log", "--type", "segment.started"]);
+    let last = log["events"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["record"]["body"]["reason"], "taken_over", "{last}");
+}
+
+#[test]
+fn who_has_the_ledger_and_drives_another_run_is_left_alone() {
+    let world = approved();
+    let elsewhere = lease(&world).with_file_name("00000000-0000-4000-8000-000000000001");
+    let mut other = Other::has_all(&world, &elsewhere);
+    let taken = world.call(&["runs", "resume", world.run(), "--take-over"]);
+    assert_eq!(taken.code, 5, "{}", taken.stderr);
+    assert!(
+        taken.stderr.contains("in use by process"),
+        "{}",
+        taken.stderr
+    );
+    assert!(other.is_alive() && !is_done(&world));
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod revoke;
 mod said;
 mod settle;
 mod show;
+mod take_over;
 mod verdicts;
 mod watch;
 

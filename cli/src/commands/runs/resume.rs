@@ -5,6 +5,7 @@ use placet_engine::engine::{Elsewhere, EngineError, Narrowing};
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::RunId;
 
+use super::take_over;
 use crate::commands::run::{Attend, Caps};
 use crate::commands::runs::{drive, find};
 use crate::error::CommandError;
@@ -45,7 +46,11 @@ pub(crate) struct ResumeArgs {
 
 /// Goes on with a run.
 pub(crate) fn run(args: ResumeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let mut open = wiring.open()?;
+    let (mut open, ended) = if args.take_over {
+        take_over::open(wiring, &args.run)?
+    } else {
+        (wiring.open()?, false)
+    };
     let run = find(wiring, &open, &args.run)?;
     let caller = wiring.caller()?;
     let narrowing = Narrowing {
@@ -54,7 +59,10 @@ pub(crate) fn run(args: ResumeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
         denied: args.deny_tools,
     };
     // Before anything is made stricter, so that what is refused changes nothing.
-    let reason = wiring.block_on(claim(&open, run, args.take_over))?;
+    let reason = match wiring.block_on(claim(&open, run, args.take_over))? {
+        SegmentReason::Resumed if ended => SegmentReason::TakenOver,
+        reason => reason,
+    };
     wiring.block_on(open.engine.narrow(run, &caller, narrowing))?;
     drive(wiring, &mut open, run, (reason, false), args.attend)
 }
