@@ -279,6 +279,39 @@ async fn an_answer_that_comes_while_the_run_is_put_down_is_not_forgotten() {
 }
 
 #[tokio::test]
+async fn two_processes_drive_a_run_in_turns() {
+    let set = |key: &str| [script::call("set", &json!({"key": key, "value": "1"}))];
+    let script = Script::new()
+        .calls(set("a"))
+        .calls(set("b"))
+        .calls(set("c"))
+        .says("Done.");
+    let mut world = World::new().await.unwrap();
+    let (run, drove) = world.run(script, Options::default()).await.unwrap();
+    assert_eq!(drove, Drove::Waits);
+    let other = another(&world, world.ledger().clone());
+    for engine in [&other, world.engine(), &other] {
+        // Nobody holds a run that waits.
+        assert_eq!(engine.driver(run).unwrap(), None);
+        world.approve(run).await.unwrap();
+        engine
+            .drive(run, SegmentReason::Answered, None)
+            .await
+            .unwrap();
+    }
+    // What the first one had rendered for the model is not what it goes on from by itself.
+    assert_eq!(world.told(run), ["a is set.", "b is set.", "c is set."]);
+    let drove = world
+        .engine()
+        .drive(run, SegmentReason::Resumed, None)
+        .await;
+    assert_eq!(drove.unwrap(), Stopped::Ended(Outcome::Completed));
+    assert_eq!(world.tools.executed(), 3);
+    let recording = world.recording(run).await.unwrap();
+    placet_replay::replay(&recording).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_run_is_driven_under_its_user_and_on_its_host_alone() {
     let mut world = World::new().await.unwrap();
     let script = Script::new()

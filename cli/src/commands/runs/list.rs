@@ -12,7 +12,7 @@ use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::reading::{self, Reading};
 use crate::ui::{table, text, timeline};
-use crate::wire::runs::{RunItem, RunList};
+use crate::wire::runs::{Driving, RunItem, RunList};
 use crate::wiring::Wiring;
 
 /// Columns of the prompt that the list shows.
@@ -97,7 +97,12 @@ pub(crate) fn run(args: &ListArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
             hidden = hidden.saturating_add(1);
         }
     }
-    let driving = |entry: &RunEntry| reading.driving(&wiring.home, entry.run());
+    let driving = |entry: &RunEntry| match State::of(entry.state()) {
+        State::Finished | State::Quarantined => Driving::Nobody,
+        State::Running | State::Waiting | State::Parked | State::InDoubt => {
+            reading.driving(&wiring.home, entry.run())
+        }
+    };
     let items = shown
         .iter()
         .map(|entry| RunItem::of(entry, now, driving(entry)));
