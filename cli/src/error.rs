@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
-use placet_engine::engine::EngineError;
+use placet_engine::engine::{Elsewhere, EngineError};
+use placet_engine::leases::{Driver, LeaseError};
 use placet_engine::nearest::nearest;
 use placet_engine::tool::registry::ScopeError;
 use placet_ledger::answers::CoverageError;
@@ -247,6 +248,44 @@ fn rejected(rejection: &Rejection) -> (Kind, Option<&'static str>) {
     }
 }
 
+/// What is said to somebody who wants to drive a run that is driven elsewhere.
+fn elsewhere(why: &Elsewhere) -> (Kind, &'static str) {
+    match why {
+        Elsewhere::Driven(Driver::Here) => (Kind::Conflict, "wait until it is put down"),
+        Elsewhere::Driven(Driver::Process(_) | Driver::Unnamed) => (
+            Kind::Conflict,
+            "placet runs resume RUN --take-over ends that process and goes on here",
+        ),
+        Elsewhere::User(_) => (
+            Kind::Refused,
+            "that user's placet runs resume RUN drives it on",
+        ),
+        Elsewhere::Host => (
+            Kind::Refused,
+            "placet runs resume RUN on that host drives it on",
+        ),
+    }
+}
+
+/// What can be done where nobody may drive a run for the time being.
+fn unleased(error: &LeaseError) -> (Kind, &'static str) {
+    match error {
+        LeaseError::CannotEnd { .. } => (
+            Kind::Conflict,
+            "nothing was changed: end that process where it runs, then placet runs resume RUN",
+        ),
+        LeaseError::Left(_) => (
+            Kind::Conflict,
+            "nothing of the run goes on before that is ended: the file tells which process it is",
+        ),
+        LeaseError::Held(_) => (Kind::Conflict, "try again"),
+        LeaseError::Files(_) => (
+            Kind::Failed,
+            "the folder driving of the home must be yours to write",
+        ),
+    }
+}
+
 impl From<EngineError> for CommandError {
     fn from(error: EngineError) -> Self {
         match error {
@@ -274,9 +313,16 @@ impl From<EngineError> for CommandError {
             error @ EngineError::WorkspaceReplaced { .. } => Self::new(Kind::Refused, error)
                 .hint("put the folder back, or cancel the run and start a new one"),
             error @ EngineError::Content(_) => Self::new(Kind::Integrity, error),
-            error @ (EngineError::Runner(_) | EngineError::Driven(_)) => {
-                Self::new(Kind::Conflict, error)
+            EngineError::Elsewhere { ref why, .. } => {
+                let (kind, hint) = elsewhere(why);
+                Self::new(kind, error).hint(hint)
             }
+            EngineError::Lease { ref source, .. } => {
+                let (kind, hint) = unleased(source);
+                Self::new(kind, error).hint(hint)
+            }
+            error @ EngineError::Runner(_) => Self::new(Kind::Conflict, error)
+                .hint("placet runs show RUN tells who drives it and how far it has come"),
         }
     }
 }

@@ -5,9 +5,13 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
+use placet_engine::engine::Place;
+use placet_engine::leases::FileLeases;
 use placet_ledger::event::PublicKey;
 use placet_ledger::id::{HostId, LedgerId};
+use placet_ledger::ledger::local_principal;
 use placet_ledger::store::sled::SledStore;
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
@@ -124,6 +128,27 @@ impl Home {
         self.dir.join("running")
     }
 
+    /// Where files lie that tell who drives a run.
+    pub(crate) fn driving(&self) -> PathBuf {
+        self.dir.join("driving")
+    }
+
+    /// Who drives which run, of all processes that use this home.
+    pub(crate) fn leases(&self) -> Arc<FileLeases> {
+        Arc::new(FileLeases {
+            driving: self.driving(),
+            running: self.running(),
+        })
+    }
+
+    /// Where a user drives runs.
+    pub(crate) fn place(&self, uid: u32) -> Result<Place, CommandError> {
+        let user = local_principal(uid);
+        let user = user.map_err(|error| CommandError::new(Kind::Failed, error))?;
+        let host = self.host()?;
+        Ok(Place { host, user })
+    }
+
     /// The ledger in it, if there is one.
     pub(crate) fn ledger(&self) -> Option<LedgerId> {
         SledStore::ledger_at(&self.dir)
@@ -175,7 +200,7 @@ impl Home {
         Ok(())
     }
 
-    /// Makes keys, host id and the folders of locks and of what runs.
+    /// Makes keys, host id and the folders of locks, of what runs and of who drives.
     pub(crate) fn furnish(&self) -> Result<NewKeys, CommandError> {
         let keys = NewKeys {
             key: self.write_key("ledger.key")?,
@@ -184,6 +209,7 @@ impl Home {
         self.write("host", uuid::Uuid::new_v4().to_string().as_bytes())?;
         private_dir(&self.locks())?;
         private_dir(&self.running())?;
+        private_dir(&self.driving())?;
         fs::File::open(&self.dir)?.sync_all()?;
         Ok(keys)
     }
@@ -206,7 +232,7 @@ impl Home {
     }
 
     /// The random id of this machine, as the home keeps it.
-    pub(crate) fn host(&self) -> Result<HostId, CommandError> {
+    fn host(&self) -> Result<HostId, CommandError> {
         let path = self.dir.join("host");
         let damaged = |error: &dyn std::fmt::Display| {
             let what = format!("cannot read the host id in {}: {error}", path.display());

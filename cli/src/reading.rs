@@ -14,7 +14,8 @@ use placet_ledger::envelope::Recorded;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::Event;
 use placet_ledger::gate_input::Bench;
-use placet_ledger::id::{LedgerId, Position, StreamId, Version};
+use placet_ledger::id::{LedgerId, Position, RunId, StreamId, Version};
+use placet_ledger::lease;
 use placet_ledger::ledger::Ledger;
 use placet_ledger::run::RunState;
 use placet_ledger::store::pages::{each_of_log, read_stream, run_list};
@@ -24,9 +25,10 @@ use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, RunList};
 
 use crate::error::{CommandError, Kind};
-use crate::home::Scratch;
+use crate::home::{Home, Scratch};
 use crate::in_force;
 use crate::ui::card::Look;
+use crate::wire::runs::Driving;
 use crate::wiring::Wiring;
 
 /// A ledger that is open to be read.
@@ -105,11 +107,13 @@ impl Reading {
         }
     }
 
-    /// Whether nobody else can hold the ledger meanwhile; of a copy that is not known.
-    pub(crate) fn holds(&self) -> bool {
-        match &self.0 {
-            Source::Ledger(ledger) => ledger.is_owner(),
-            Source::Store(_, scratch) => scratch.is_none(),
+    /// Who drives a run; of a copy it is not known that nobody does.
+    pub(crate) fn driving(&self, home: &Home, run: RunId) -> Driving {
+        let copied = matches!(self.0, Source::Store(_, Some(_)));
+        match lease::who(&home.driving(), run) {
+            Ok(Some(held)) => Driving::By(held.by.as_ref().into()),
+            Ok(None) if !copied => Driving::Nobody,
+            Ok(None) | Err(_) => Driving::Unknown,
         }
     }
 

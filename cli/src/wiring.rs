@@ -227,9 +227,10 @@ impl<'a> Wiring<'a> {
         self.reasons = in_force::reasons_now(&ledger);
         let outfit = self.outfit()?;
         let stop = self.printer.io().stop.clone();
-        let host = self.home.host()?;
+        let place = self.home.place(self.printer.io().uid)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let engine = Engine::new(ledger.clone(), Arc::new(outfit), clock, host, stop);
+        let engine = Engine::new(ledger.clone(), Arc::new(outfit), clock, place, stop);
+        let engine = engine.leased_by(self.home.leases());
         let (listener, heard) = unbounded_channel();
         let engine = if self.printer.shows_progress() {
             engine.heard_by(Heard::by(listener))

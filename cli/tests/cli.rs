@@ -23,6 +23,7 @@ mod demands;
 mod docs;
 mod doctor;
 mod doubts;
+mod driving;
 mod errors;
 #[cfg(feature = "system-tests")]
 mod escape;

@@ -181,6 +181,11 @@ fn who_started_a_run_or_amended_a_call_does_not_count_where_a_rule_says_so() {
         world.uid = 2000;
         let approved = world.call(&["runs", "approve", &run, call]);
         assert_eq!(approved.code, 0, "{field}: {}", approved.stderr);
+        // Whoever approves does not run the agent's commands; who started the run does.
+        assert!(world.path("ws/old.log").exists(), "{field}");
+        world.uid = 1000;
+        let resumed = world.call(&["runs", "resume", &run]);
+        assert_eq!(resumed.code, 0, "{field}: {}", resumed.stderr);
         assert_eq!(world.path("ws/old.log").exists(), amends, "{field}");
         assert_eq!(world.path("ws/notes.txt").exists(), !amends, "{field}");
         world.records_hold();
@@ -213,6 +218,9 @@ fn a_user_of_this_machine_approves_what_names_that_user() {
     );
     world.uid = 2000;
     assert_eq!(world.call(&["runs", "approve", &run]).code, 0);
+    assert!(world.path("ws/old.log").exists());
+    world.uid = 1000;
+    assert_eq!(world.call(&["runs", "resume", &run]).code, 0);
     assert!(!world.path("ws/old.log").exists());
     world.records_hold();
 }

@@ -14,6 +14,7 @@ pub mod effects;
 pub mod engine;
 pub mod heard;
 pub mod ids;
+pub mod leases;
 pub mod model;
 pub mod nearest;
 pub mod outfit;

@@ -52,6 +52,8 @@ pub struct Runner {
     handler: Arc<dyn EffectHandler>,
     run: RunId,
     conversation: Option<Conversation>,
+    /// Whose segment must be open; a replay has many of them.
+    driver: Option<DriverId>,
 }
 
 impl Runner {
@@ -67,6 +69,7 @@ impl Runner {
             handler,
             run,
             conversation,
+            driver: None,
         }
     }
 
@@ -78,6 +81,7 @@ impl Runner {
     /// Steps until the run waits or ends, and puts it down. A wish that it stop is seen between
     /// steps, and while a model or a tool that only reads is waited for; so is one that it end.
     pub async fn drive(&mut self, driver: DriverId, halt: &Halt) -> Result<Progress, RunnerError> {
+        self.driver = Some(driver);
         let mut conflicts = 0_usize;
         loop {
             if halt.stop.is_raised() {
@@ -104,10 +108,9 @@ impl Runner {
                 Err(RunnerError::Ledger(LedgerError::Conflict)) if conflicts < CONFLICTS_MAX => {
                     conflicts = conflicts.saturating_add(1);
                     self.conversation = None;
-                    let mine = |state: &RunState| state.segment().map(|open| open.driver);
-                    match self.ledger.look(self.run, |state, _| mine(state)).await {
-                        Ok(found) if found == Some(driver) => {}
-                        Ok(_) => return Err(RunnerError::TakenOver),
+                    match self.ledger.look(self.run, |state, _| self.has(state)).await {
+                        Ok(true) => {}
+                        Ok(false) => return Err(RunnerError::TakenOver),
                         // Not even its start was recorded: whoever asked for it has to ask again.
                         Err(LedgerError::NoRun(_)) => return Err(LedgerError::Conflict.into()),
                         Err(error) => return Err(error.into()),
@@ -118,7 +121,20 @@ impl Runner {
         }
     }
 
+    /// Whether the open segment is this driver's own.
+    fn has(&self, state: &RunState) -> bool {
+        let open = state.segment().map(|open| open.driver);
+        self.driver.is_none() || open == self.driver
+    }
+
     async fn put_down(&self, reason: SegmentEnd) -> Result<(), RunnerError> {
+        if !self
+            .ledger
+            .look(self.run, |state, _| self.has(state))
+            .await?
+        {
+            return Err(RunnerError::TakenOver);
+        }
         let active_ms = self.handler.active_ms();
         self.record(Act::bare(Command::PutDown { reason, active_ms }))
             .await?;
@@ -127,7 +143,13 @@ impl Runner {
 
     /// Does one thing that remains to be done.
     pub async fn step(&mut self, halt: &Halt) -> Result<Progress, RunnerError> {
-        match self.ledger.look(self.run, |state, _| next(state)).await? {
+        let stands = |state: &RunState, _: &Contents| (next(state), self.has(state));
+        let (step, mine) = self.ledger.look(self.run, stands).await?;
+        if !mine && step != Step::Finished {
+            // Nothing is done for a run that is somebody else's.
+            return Err(RunnerError::TakenOver);
+        }
+        match step {
             Step::Perform(effect) => self.perform(effect, halt).await?,
             Step::Gate(call) if self.ledger.is_unjudged(self.run, call).await? => {
                 self.perform(Effect::Assess(call), halt).await?;

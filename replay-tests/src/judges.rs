@@ -11,7 +11,7 @@ use placet_engine::record::{ConfigRecord, PluginRecord};
 use placet_ledger::budget::{Tokens, Usd};
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{ModelFailure, Stop};
-use placet_ledger::id::IdError;
+use placet_ledger::id::{IdError, RunId};
 use serde_json::Value;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -154,7 +154,7 @@ impl Plugin for PluginJudge {
         self.digest
     }
 
-    async fn ask(&self, input: Vec<u8>) -> Result<Answer, String> {
+    async fn ask(&self, _run: RunId, input: Vec<u8>) -> Result<Answer, String> {
         let given = serde_json::from_slice(&input).unwrap_or_default();
         lock(&self.asked).push(given);
         let (exit, stdout) = match &self.does {

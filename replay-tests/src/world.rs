@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use placet_engine::engine::{Engine, EngineError, Narrowing, NewRun, Stopped};
+use placet_engine::leases::MemoryLeases;
 use placet_engine::policy::Gate;
 use placet_engine::record::ConfigRecord;
 use placet_engine::stop::Stop;
@@ -17,10 +18,9 @@ use placet_ledger::digest::Digest;
 use placet_ledger::envelope::RecordError;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{LedgerCreated, Outcome, PublicKey, SegmentReason};
-use placet_ledger::id::{AnswerId, CallId, HostId, IdError, LedgerId, Name, RunId, StreamId};
+use placet_ledger::id::{AnswerId, CallId, IdError, LedgerId, Name, RunId, StreamId};
 use placet_ledger::judge::Judge;
 use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
-use placet_ledger::owner::Parts;
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::run::{Caller, Rejection, RunState};
 use placet_ledger::store::memory::MemoryStore;
@@ -29,9 +29,10 @@ use placet_ledger::time::Timestamp;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use crate::process::{engine, open};
 use crate::script::{Script, ScriptModel};
 use crate::stamps::{CountingStamps, SimClock};
-use crate::tools::{SimOutfit, Tools, WORKSPACE};
+use crate::tools::{Tools, WORKSPACE};
 
 /// Why a world did not do what a test asked.
 #[derive(Debug, thiserror::Error)]
@@ -136,6 +137,8 @@ pub struct World {
     stop: Stop,
     models: BTreeMap<RunId, (Name, Arc<ScriptModel>)>,
     judge: Arc<dyn Judge>,
+    /// Who drives which run: outlives every process of this world.
+    pub leases: MemoryLeases,
     engine: Engine,
 }
 
@@ -188,8 +191,9 @@ impl World {
         let tools = Tools::new(vanished.clone());
         let stop = Stop::default();
         let judge: Arc<dyn Judge> = Arc::new(Gate);
+        let leases = MemoryLeases::default();
         let ledger = open(&store, &clock, &stamps, &judge).await?;
-        let engine = engine(ledger, &clock, (&tools, &stop));
+        let engine = engine(ledger, &clock, (&tools, &stop), &leases)?;
         Ok(Self {
             store,
             clock,
@@ -199,6 +203,7 @@ impl World {
             stop,
             models: BTreeMap::new(),
             judge,
+            leases,
             engine,
         })
     }
@@ -235,7 +240,8 @@ impl World {
         let stamps = Arc::new(self.stamps.with_clock(clock.clone()));
         let stop = Stop::default();
         let ledger = open(&store, &clock, &stamps, &self.judge).await?;
-        let engine = engine(ledger, &clock, (&tools, &stop));
+        let leases = MemoryLeases::default();
+        let engine = engine(ledger, &clock, (&tools, &stop), &leases)?;
         let same = |(name, model): &(Name, Arc<ScriptModel>)| {
             let found = tools.model(name).unwrap_or_else(|| model.clone());
             (name.clone(), found)
@@ -251,6 +257,7 @@ impl World {
             stop,
             models,
             judge: self.judge.clone(),
+            leases,
             engine,
         })
     }
@@ -277,14 +284,14 @@ impl World {
 
     /// The ledger as another process has it, over the same store and with nothing else in common.
     pub async fn another_ledger(&self) -> Result<Ledger, WorldError> {
-        open(&self.store, &self.clock, &self.stamps, &self.judge).await
+        Ok(open(&self.store, &self.clock, &self.stamps, &self.judge).await?)
     }
 
     /// Ends this process and begins another: engine and ledger are new, the store is the same.
     pub async fn restart(&mut self) -> Result<(), WorldError> {
         self.stop = Stop::default();
         let ledger = self.another_ledger().await?;
-        self.engine = engine(ledger, &self.clock, (&self.tools, &self.stop));
+        self.engine = engine(ledger, &self.clock, (&self.tools, &self.stop), &self.leases)?;
         Ok(())
     }
 
@@ -464,25 +471,4 @@ impl World {
             .map(|model| model.told())
             .unwrap_or_default()
     }
-}
-
-async fn open(
-    store: &Arc<dyn EventStore>,
-    clock: &Arc<SimClock>,
-    stamps: &Arc<CountingStamps>,
-    judge: &Arc<dyn Judge>,
-) -> Result<Ledger, WorldError> {
-    let parts = Parts {
-        store: store.clone(),
-        judge: judge.clone(),
-        clock: clock.clone(),
-        stamps: stamps.clone(),
-    };
-    Ok(Ledger::open(parts).await?)
-}
-
-fn engine(ledger: Ledger, clock: &Arc<SimClock>, (tools, stop): (&Arc<Tools>, &Stop)) -> Engine {
-    let outfit = Arc::new(SimOutfit(tools.clone()));
-    let host = HostId::new(Uuid::from_u128(0x405));
-    Engine::new(ledger, outfit, clock.clone(), host, stop.clone())
 }

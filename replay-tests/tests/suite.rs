@@ -13,6 +13,7 @@ mod crash_points;
 mod crash_windows;
 mod decisions;
 mod denials;
+mod drivers;
 mod durability;
 mod events;
 mod flatness;

@@ -131,6 +131,7 @@ pub(crate) fn run(args: RunArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, 
         reason: SegmentReason::Start,
         attendance: Some(attendance),
         events,
+        said: false,
     };
     attend::drive(wiring, &mut open, run, how)
 }

@@ -65,7 +65,10 @@ pub(crate) fn print(
         let tool = text::marked(&call.tool);
         let _ignored = writeln!(out, "  {:<12} {} {tool}", asks, call.call);
     }
-    if !report.pending.is_empty() {
+    if let Some(driver) = &report.driver {
+        let program = &look.program;
+        let _ignored = writeln!(out, "driven by {driver}: {program} runs show {prefix}");
+    } else if !report.pending.is_empty() {
         let _ignored = writeln!(out, "next: {} runs show {prefix}", look.program);
     } else if report.outcome.is_none() {
         let _ignored = writeln!(out, "next: {} runs resume {prefix}", look.program);

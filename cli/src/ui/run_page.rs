@@ -81,6 +81,9 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
         line(out, "workspace", &text::quoted(workspace, Letters::Marked));
     }
     line(out, "started", &time(facts.started_at));
+    if let Some(driver) = &facts.driver {
+        line(out, "driven by", &driver.to_string());
+    }
     line(out, "budget left", &budget(&facts.limits, &facts.left));
     for (name, shown) in [("prompt", &facts.prompt), ("last text", &facts.text)] {
         if let Some(shown) = shown {
@@ -171,6 +174,7 @@ pub(crate) fn budget(limits: &LimitsOut, left: &LimitsOut) -> String {
 fn resumed(out: &mut String, show: &RunShow, facts: &ShownFacts, prefix: &str, look: &Look) {
     let program = &look.program;
     let _ignored = match show.state {
+        _ if facts.driver.is_some() => Ok(()),
         _ if facts.undriven => writeln!(
             out,
             "\nnobody drives it: {program} runs resume {prefix} goes on with it"

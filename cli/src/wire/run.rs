@@ -1,6 +1,7 @@
 //! What `run`, `approve`, `answer` and `resume` say about a run.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use placet_engine::context::Provider;
 use placet_ledger::budget::{Cap, Tokens};
@@ -9,6 +10,7 @@ use placet_ledger::digest::Digest;
 use placet_ledger::event::{Outcome, RefusalKind, Settlement};
 use placet_ledger::id::RunId;
 use placet_ledger::policy::ApprovalPolicy;
+use placet_ledger::process::Process;
 use placet_ledger::run::{Call, Close, Phase, RunState, Status, Turn};
 use placet_ledger::view::SteeredBy;
 use serde::{Serialize, Serializer};
@@ -34,6 +36,9 @@ pub(crate) struct RunReport {
     /// The cap on which the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cap: Option<String>,
+    /// Who else drives it now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) driver: Option<DriverOut>,
     /// The calls that wait for people.
     pub(crate) pending: Vec<PendingCall>,
     /// The calls to which a person gave other arguments.
@@ -56,6 +61,35 @@ pub(crate) struct RunReport {
     pub(crate) tools: BTreeMap<String, ToolTotals>,
     /// What it used.
     pub(crate) usage: UsageReport,
+}
+
+/// The process that drives a run; nothing is said of one that has not said its id yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct DriverOut {
+    /// Its pid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pid: Option<i32>,
+    /// The user that it runs as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) uid: Option<u32>,
+}
+
+impl From<Option<&Process>> for DriverOut {
+    fn from(process: Option<&Process>) -> Self {
+        Self {
+            pid: process.map(Process::pid),
+            uid: process.map(Process::uid),
+        }
+    }
+}
+
+impl fmt::Display for DriverOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pid {
+            Some(pid) => write!(f, "process {pid}"),
+            None => f.write_str("a process that has not said its id yet"),
+        }
+    }
 }
 
 /// How far a call had come when its run was cancelled.
@@ -282,6 +316,7 @@ impl RunReport {
             text,
             error: error.map(str::to_owned),
             cap: cap(state),
+            driver: None,
             pending: pending_calls(state),
             amended: amended(state),
             done: done(state, contents),

@@ -11,7 +11,7 @@ use placet_ledger::view::{Quarantine, Row, RunEntry, SteeredBy};
 use serde::Serialize;
 
 use super::approval::CardOut;
-use super::run::{AmendedCall, RunReport, UnsuccessfulCall, UsageReport, state_word};
+use super::run::{AmendedCall, DriverOut, RunReport, UnsuccessfulCall, UsageReport, state_word};
 
 /// What `runs list` says.
 #[derive(Debug, Serialize)]
@@ -59,6 +59,9 @@ pub(crate) struct RunFacts {
     /// Whether its driver vanished: it was taken up, and nobody drives it any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) undriven: bool,
+    /// Who drives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) driver: Option<DriverOut>,
 }
 
 /// Why a run does not fold.
@@ -89,8 +92,8 @@ impl From<&Quarantine> for QuarantineOut {
 }
 
 impl RunItem {
-    /// A run in the list at a time; `held` is whether nobody else can drive it meanwhile.
-    pub(crate) fn of(entry: &RunEntry, now: Timestamp, held: bool) -> Self {
+    /// A run in the list at a time.
+    pub(crate) fn of(entry: &RunEntry, now: Timestamp, driving: Driving) -> Self {
         let state = entry.state();
         Self {
             run: entry.run(),
@@ -104,7 +107,8 @@ impl RunItem {
                 updated_at: state.head().at,
                 pending: waiting(state),
                 expired: is_expired(state, now),
-                undriven: held && is_running(state),
+                undriven: driving.is_missed(state),
+                driver: driving.by(),
             }),
             quarantine: entry.quarantine().map(QuarantineOut::from),
         }
@@ -127,9 +131,29 @@ fn is_expired(state: &RunState, now: Timestamp) -> bool {
     open && state.expires_at().is_some_and(|at| now >= at)
 }
 
-/// Whether its last segment has no end.
-fn is_running(state: &RunState) -> bool {
-    state.status() == Status::Running
+/// Who drives a run, as far as that can be told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Driving {
+    /// Somebody.
+    By(DriverOut),
+    /// Nobody.
+    Nobody,
+    /// What lies here is a copy.
+    Unknown,
+}
+
+impl Driving {
+    /// Whether the run was taken up, and nobody drives it any more.
+    fn is_missed(self, state: &RunState) -> bool {
+        matches!(self, Self::Nobody) && state.status() == Status::Running
+    }
+
+    fn by(self) -> Option<DriverOut> {
+        match self {
+            Self::By(driver) => Some(driver),
+            Self::Nobody | Self::Unknown => None,
+        }
+    }
 }
 
 /// What `runs show` says.
@@ -200,6 +224,9 @@ pub(crate) struct ShownFacts {
     /// Whether its driver vanished: it was taken up, and nobody drives it any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) undriven: bool,
+    /// Who drives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) driver: Option<DriverOut>,
     /// The cards.
     pub(crate) pending: Vec<CardOut>,
     /// The calls to which a person gave other arguments.
@@ -286,13 +313,12 @@ impl EventRow {
 }
 
 impl ShownFacts {
-    /// What is known of a run at a time; `pending` are its cards, `held` is whether nobody else can
-    /// drive it meanwhile.
+    /// What is known of a run at a time; `pending` are its cards.
     pub(crate) fn of(
         state: &RunState,
         contents: &Contents,
         pending: Vec<CardOut>,
-        (now, held): (Timestamp, bool),
+        (now, driving): (Timestamp, Driving),
     ) -> Self {
         let report = RunReport::of(state, contents);
         let read = |role: &str| {
@@ -322,7 +348,8 @@ impl ShownFacts {
             cap: report.cap,
             set: state.set_code(),
             expired: is_expired(state, now),
-            undriven: held && is_running(state),
+            undriven: driving.is_missed(state),
+            driver: driving.by(),
             pending,
             amended: report.amended,
             declined: report.declined,

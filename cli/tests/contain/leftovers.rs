@@ -7,8 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use placet_engine::contain::{ContainError, end_leftovers};
+use placet_engine::leases::{FileLeases, Leases};
 use placet_engine::stop::Halt;
 use placet_ledger::containment::Part;
+use placet_ledger::id::RunId;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -116,6 +118,29 @@ fn a_new_driver_ends_what_an_old_one_left() {
         assert!(!end_leftovers(&place.path("running")).unwrap());
         assert!(!end_leftovers(&driven.mark).unwrap());
     }
+}
+
+#[test]
+fn whoever_claims_a_run_ends_what_any_of_its_calls_left() {
+    let place = Place::new();
+    let run = RunId::new(uuid::Uuid::from_u128(1));
+    let other = RunId::new(uuid::Uuid::from_u128(2));
+    let leases = FileLeases {
+        driving: place.path("driving"),
+        running: place.path("running"),
+    };
+    let mut driven = Driven::start(&place, &[]);
+    kill_process(driven.watcher(), Signal::STOP).unwrap();
+    driven.kill_driver();
+    let mark = place.path(&format!("running/{run}-c7"));
+    fs::rename(&driven.mark, &mark).unwrap();
+    let runtime = runtime();
+    drop(runtime.block_on(leases.claim(other)).unwrap());
+    assert!(mark.exists(), "it is no mark of that run");
+    let claimed = runtime.block_on(leases.claim(run)).unwrap();
+    until_all_ended(driven.pipe);
+    assert!(!mark.exists());
+    drop(claimed);
 }
 
 #[test]

@@ -47,8 +47,8 @@ pub trait Plugin: Send + Sync {
     /// The digest that it is pinned by.
     fn digest(&self) -> Digest;
 
-    /// Runs it once, with this on its standard input.
-    async fn ask(&self, input: Vec<u8>) -> Result<Answer, String>;
+    /// Runs it once for a run, with this on its standard input.
+    async fn ask(&self, run: RunId, input: Vec<u8>) -> Result<Answer, String>;
 }
 
 /// A plugin that is a program on this machine.
@@ -66,7 +66,7 @@ pub struct Program {
 
 impl Program {
     /// It works in its own folder, where it may change nothing, and has no network.
-    fn job(&self, input: Vec<u8>) -> Result<Job, String> {
+    fn job(&self, run: RunId, input: Vec<u8>) -> Result<Job, String> {
         let folder = self.path.parent().ok_or("it has no folder")?.to_owned();
         let argv = vec![self.path.display().to_string()];
         Ok(Job {
@@ -87,7 +87,10 @@ impl Program {
                 head_bytes: OUTPUT_BYTES_MAX,
                 tail_bytes: 0,
             },
-            mark: self.marks.join(format!("plugin-{}", uuid::Uuid::new_v4())),
+            // Whoever takes the run up ends it with what its calls left.
+            mark: self
+                .marks
+                .join(format!("{run}-plugin-{}", uuid::Uuid::new_v4())),
         })
     }
 }
@@ -98,8 +101,8 @@ impl Plugin for Program {
         self.digest
     }
 
-    async fn ask(&self, input: Vec<u8>) -> Result<Answer, String> {
-        let job = self.job(input)?;
+    async fn ask(&self, run: RunId, input: Vec<u8>) -> Result<Answer, String> {
+        let job = self.job(run, input)?;
         let ran = self.container.run(&job, &Halt::default()).await;
         let ran = ran.map_err(|error| error.to_string())?;
         if ran.stdout.cut > 0 {
@@ -206,7 +209,7 @@ pub(super) async fn ask(
         })
     };
     let spoken = match plugin.filter(|plugin| plugin.digest() == pinned) {
-        Some(plugin) => answered(plugin, input(question, unsaid)).await,
+        Some(plugin) => answered(plugin, question.run, input(question, unsaid)).await,
         None => Err(String::from("it is not there")),
     };
     let Spoken { word, reason } = match spoken {
@@ -239,9 +242,9 @@ pub(super) enum Lowers {
     Nothing,
 }
 
-async fn answered(plugin: &dyn Plugin, input: Vec<u8>) -> Result<Spoken, String> {
+async fn answered(plugin: &dyn Plugin, run: RunId, input: Vec<u8>) -> Result<Spoken, String> {
     let limit = Duration::from_millis(PLUGIN_LIMIT_MS.saturating_add(ENDING_MS));
-    let answer = tokio::time::timeout(limit, plugin.ask(input)).await;
+    let answer = tokio::time::timeout(limit, plugin.ask(run, input)).await;
     let answer = answer.map_err(|_| too_long())??;
     match answer.exit {
         0 => spoken(&answer.stdout).ok_or_else(|| {

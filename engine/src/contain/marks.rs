@@ -6,6 +6,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use placet_ledger::id::RunId;
+use placet_ledger::process::{boot, namespace};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
@@ -30,16 +32,6 @@ pub(super) struct Mark {
     /// The folder for temporary files, whose name no other call has. Where it is one of the
     /// machine it must be removed.
     temporary: PathBuf,
-}
-
-fn boot() -> io::Result<String> {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
-    Ok(id.trim_end().to_owned())
-}
-
-fn namespace() -> io::Result<String> {
-    let link = fs::read_link("/proc/self/ns/pid")?;
-    Ok(link.to_string_lossy().into_owned())
 }
 
 impl Mark {
@@ -172,6 +164,28 @@ pub fn end_leftovers(marks: &Path) -> io::Result<bool> {
         }
     }
     Ok(alive)
+}
+
+/// Ends what every call of a run left, and removes their marks; an error where something of it may
+/// still be at work.
+pub(crate) fn end_leftovers_of(marks: &Path, run: RunId) -> io::Result<()> {
+    let entries = match fs::read_dir(marks) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let of_run = format!("{run}-");
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(&of_run) {
+            let path = entry.path();
+            end_one(&path).map_err(|error| {
+                let what = format!("{}: {error}", path.display());
+                io::Error::new(error.kind(), what)
+            })?;
+        }
+    }
+    Ok(())
 }
 
 fn end_one(path: &Path) -> io::Result<bool> {

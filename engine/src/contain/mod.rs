@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::stop::Halt;
 pub(crate) use listening::Listening;
 pub use marks::end_leftovers;
+pub(crate) use marks::end_leftovers_of;
 
 /// The program that becomes the helper, and the arguments by which it knows.
 #[derive(Debug, Clone)]

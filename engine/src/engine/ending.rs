@@ -8,7 +8,6 @@ use placet_ledger::event::{ModelFailure, Outcome, SegmentReason};
 use placet_ledger::id::RunId;
 use placet_ledger::run::{Caller, Command, Effect, Step};
 
-use super::driving::Driving;
 use super::{Engine, EngineError, Stopped};
 use crate::classify::Judges;
 use crate::context::Conversation;
@@ -19,8 +18,9 @@ use crate::runner::RunnerError;
 
 impl Engine {
     /// Ends a run: recorded first, then whatever an earlier driver left is reconciled. Where
-    /// somebody drives it here, that driver is told and ends it. Neither workspace nor model need
-    /// be there any more: what cannot be looked at is in doubt.
+    /// somebody drives it here, that driver is told and ends it; one of another process finds the
+    /// wish in the record at its next step, and the error says who. Neither workspace nor model
+    /// need be there any more: what cannot be looked at is in doubt.
     pub async fn cancel(
         &self,
         run: RunId,
@@ -31,7 +31,12 @@ impl Engine {
         let texts = note.map(|note| (String::from("note"), Text::plain(note)));
         let texts = texts.into_iter().collect();
         self.ledger.act(run, caller, Command::Cancel, texts).await?;
-        let _driving = self.take_to_end(run).await;
+        self.end_cancelled(run).await
+    }
+
+    /// Ends a run of which that is recorded already that it is to end.
+    pub(super) async fn end_cancelled(&self, run: RunId) -> Result<Stopped, EngineError> {
+        let _driving = self.take_to_end(run).await?;
         if let ended @ Stopped::Ended(_) = self.stopped(run).await? {
             return Ok(ended);
         }
@@ -54,20 +59,6 @@ impl Engine {
             .await?;
         self.ledger.commit(run).await?;
         self.stopped(run).await
-    }
-
-    /// Claims a run that is to end. Whoever drives it is told first, and may end it or put it down
-    /// for a reason of its own.
-    async fn take_to_end(&self, run: RunId) -> Driving<'_> {
-        loop {
-            if let Ok(driving) = self.take(run) {
-                return driving;
-            }
-            if let Some(driven) = self.driven(run) {
-                driven.cancel.raise();
-                driven.free.raised().await;
-            }
-        }
     }
 
     /// What became of an interrupted execution; in doubt where its tool cannot be asked.

@@ -5,38 +5,41 @@ mod ending;
 mod equip;
 mod explain;
 mod people;
+mod segment;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use placet_ledger::answers::AnswerSet;
 use placet_ledger::budget::Limits;
 use placet_ledger::canonical;
 use placet_ledger::clock::Clock;
 use placet_ledger::containment::Level;
-use placet_ledger::content::{Contents, Text, Texts};
+use placet_ledger::content::{Text, Texts};
 use placet_ledger::error::LedgerError;
-use placet_ledger::event::{Outcome, SegmentReason};
-use placet_ledger::id::{DriverId, HostId, Name, RunId};
+use placet_ledger::event::Outcome;
+use placet_ledger::id::{Name, RunId};
 use placet_ledger::ledger::Ledger;
 use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule, HttpApproval};
-use placet_ledger::run::{Caller, Command, RunState, Start, Step, next};
+use placet_ledger::run::{Caller, Command, Start};
 use serde::Serialize;
 
 use crate::classify::Judges;
 use crate::context::Conversation;
 use crate::effects::BriefError;
 use crate::heard::Heard;
+use crate::leases::{Claimed, LeaseError, Leases, MemoryLeases};
 use crate::model::Model;
 use crate::nearest::nearest;
 use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
-use crate::runner::{Progress, Runner, RunnerError};
-use crate::stop::{Halt, Stop};
+use crate::runner::RunnerError;
+use crate::stop::Stop;
 use crate::tool::registry::{Registry, Scope, ScopeError};
 use crate::tool::retrieve::Results;
 use driving::Driven;
 
+pub use driving::{Elsewhere, Place};
 pub use explain::{Explained, Setup, explain, nearly, over};
 
 /// Why the engine did not do what it was asked.
@@ -79,9 +82,23 @@ pub enum EngineError {
         /// Its path.
         path: String,
     },
-    /// Somebody drives it.
-    #[error("the run {0} is being driven")]
-    Driven(RunId),
+    /// It goes on, but not here.
+    #[error("the run {run} is {why}")]
+    Elsewhere {
+        /// The run.
+        run: RunId,
+        /// Why not here.
+        why: Elsewhere,
+    },
+    /// It cannot be claimed.
+    #[error("cannot drive the run {run}")]
+    Lease {
+        /// The run.
+        run: RunId,
+        /// Why not.
+        #[source]
+        source: LeaseError,
+    },
     /// The arguments are none that the tool takes.
     #[error("no proposal can be made of these arguments: {0}")]
     Arguments(String),
@@ -223,32 +240,42 @@ pub struct Engine {
     ledger: Ledger,
     outfit: Arc<dyn Outfit>,
     clock: Arc<dyn Clock>,
-    host: HostId,
+    place: Place,
     stop: Stop,
     heard: Heard,
+    leases: Arc<dyn Leases>,
     conversations: Mutex<BTreeMap<RunId, Conversation>>,
     driving: Mutex<BTreeMap<RunId, Driven>>,
+    taken: Mutex<BTreeMap<RunId, Claimed>>,
 }
 
 impl Engine {
-    /// An engine over a ledger.
+    /// An engine over a ledger, which alone drives its runs.
     pub fn new(
         ledger: Ledger,
         outfit: Arc<dyn Outfit>,
         clock: Arc<dyn Clock>,
-        host: HostId,
+        place: Place,
         stop: Stop,
     ) -> Self {
         Self {
             ledger,
             outfit,
             clock,
-            host,
+            place,
             stop,
             heard: Heard::default(),
+            leases: Arc::new(MemoryLeases::default()),
             conversations: Mutex::default(),
             driving: Mutex::default(),
+            taken: Mutex::default(),
         }
+    }
+
+    /// The same beside others that drive runs of the ledger, each under one of these leases.
+    #[must_use]
+    pub fn leased_by(self, leases: Arc<dyn Leases>) -> Self {
+        Self { leases, ..self }
     }
 
     /// The same, with somebody who hears what models say while they speak.
@@ -313,58 +340,6 @@ impl Engine {
         });
         self.ledger.handle(new.run, caller, command, texts).await?;
         Ok(new.run)
-    }
-
-    /// Takes a run up and drives it until it waits, ends, or the driver is asked to stop.
-    pub async fn drive(
-        &self,
-        run: RunId,
-        reason: SegmentReason,
-        attendance: Option<Attendance>,
-    ) -> Result<Stopped, EngineError> {
-        if reason != SegmentReason::Start {
-            self.ledger.expire(run).await?;
-        }
-        let (step, open) = self.stands(run).await?;
-        match step {
-            Step::Finished => return self.stopped(run).await,
-            // Nobody needs to take up what only waits.
-            Step::Await(_) if !open => return Ok(Stopped::Waits),
-            Step::Perform(_)
-            | Step::Gate(_)
-            | Step::Execute(_)
-            | Step::Await(_)
-            | Step::Finish(_) => {}
-        }
-        let driving = self.take(run)?;
-        let handler = self.handler(run).await?;
-        let driver = self.take_up(run, reason, attendance).await?;
-        let kept = self.kept().remove(&run);
-        let mut runner = Runner::new(self.ledger.clone(), handler, run, kept);
-        let halt = Halt {
-            stop: self.stop.clone(),
-            cancel: driving.driven.cancel.clone(),
-        };
-        let progress = runner.drive(driver, &halt).await?;
-        if let (Progress::Waits(_), Some(conversation)) = (&progress, runner.into_conversation()) {
-            self.kept().insert(run, conversation);
-        }
-        match progress {
-            Progress::Ended(outcome) => Ok(Stopped::Ended(outcome)),
-            Progress::Waits(_) => Ok(Stopped::Waits),
-            Progress::Went => Ok(Stopped::Interrupted),
-        }
-    }
-
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<RunId, Conversation>> {
-        self.conversations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn stopped(&self, run: RunId) -> Result<Stopped, EngineError> {
-        let outcome = self.ledger.look(run, |state, _| state.outcome()).await?;
-        Ok(outcome.map_or(Stopped::Waits, Stopped::Ended))
     }
 
     /// Records answers to all pending calls.
@@ -432,33 +407,6 @@ impl Engine {
         };
         let kept: Vec<Name> = has.iter().filter(keep).cloned().collect();
         Ok((kept != has).then_some(kept))
-    }
-
-    /// What remains to be done of a run, and whether a segment of it is open.
-    async fn stands(&self, run: RunId) -> Result<(Step, bool), EngineError> {
-        let look = |state: &RunState, _: &Contents| (next(state), state.segment().is_some());
-        Ok(self.ledger.look(run, look).await?)
-    }
-
-    /// Takes a run up for a new driver.
-    async fn take_up(
-        &self,
-        run: RunId,
-        reason: SegmentReason,
-        attendance: Option<Attendance>,
-    ) -> Result<DriverId, EngineError> {
-        let driver = self.ledger.new_driver().await?;
-        let recorded = self.ledger.look(run, |state, _| state.attendance()).await?;
-        let command = Command::TakeUp {
-            attendance: attendance.unwrap_or(recorded),
-            driver,
-            host: self.host,
-            reason,
-        };
-        self.ledger
-            .handle(run, &Caller::Driver, command, Texts::new())
-            .await?;
-        Ok(driver)
     }
 }
 

@@ -122,9 +122,11 @@ impl Engine {
 
     /// Ends the segment of a driver that died while it asked the model: nobody waits for the reply.
     async fn end_lost_question(&self, run: RunId) -> Result<(), EngineError> {
-        let Ok(_driving) = self.take(run) else {
-            // Somebody here does.
-            return Ok(());
+        let _driving = match self.take(run).await {
+            Ok(driving) => driving,
+            // Who drives it has the question, or alone may end what is left of it.
+            Err(EngineError::Elsewhere { .. }) => return Ok(()),
+            Err(error) => return Err(error),
         };
         let asks = |state: &RunState, _: &Contents| {
             let called = matches!(state.turn(), Turn::Called { .. });
@@ -165,7 +167,7 @@ impl Engine {
 
     /// Leaves a run that waits to whoever answers later: nobody attends it from here on.
     pub async fn park(&self, run: RunId) -> Result<(), EngineError> {
-        let _driving = self.take(run)?;
+        let _driving = self.take(run).await?;
         let waits = |state: &RunState, _: &Contents| {
             state.segment().is_none() && state.awaited().next().is_some()
         };

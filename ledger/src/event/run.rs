@@ -56,6 +56,8 @@ pub enum SegmentReason {
     Answered,
     /// Somebody asked for it.
     Resumed,
+    /// A person took it from a driver that was alive, which was ended.
+    TakenOver,
 }
 
 /// A driver took the run up.

@@ -8,7 +8,9 @@ use crate::budget::{Limits, Tokens, Usage};
 use crate::content::{Blob, Blobs};
 use crate::digest::Digest;
 use crate::event::{OpenCall, OpenWhy, Outcome, RunStarted, Stop};
-use crate::id::{AnswerId, CallId, DriverId, EventId, LedgerId, Name, Principal, RunId, Version};
+use crate::id::{
+    AnswerId, CallId, DriverId, EventId, HostId, LedgerId, Name, Principal, RunId, Version,
+};
 use crate::policy::{ApprovalPolicy, Attendance};
 use crate::proposal::set_digest;
 use crate::time::Timestamp;
@@ -129,6 +131,7 @@ pub struct RunState {
     pub(super) allowlist: BTreeSet<Name>,
     pub(super) limits: Limits,
     pub(super) narrowed: Option<BTreeSet<Name>>,
+    pub(super) host: Option<HostId>,
     pub(super) segment: Option<Segment>,
     pub(super) epoch: u32,
     pub(super) usage: Usage,
@@ -205,6 +208,11 @@ impl RunState {
         self.narrowed
             .as_ref()
             .is_none_or(|left| left.contains(tool))
+    }
+
+    /// The host on which it was first driven, and is driven on.
+    pub fn host(&self) -> Option<HostId> {
+        self.host
     }
 
     /// The driver that has it.

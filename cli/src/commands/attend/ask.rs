@@ -14,7 +14,7 @@ use placet_ledger::view::{self, Card, CardKind};
 
 use super::send::{Answers, answers};
 use super::talk::{self, Amendment, End};
-use super::{Drive, offer, watch};
+use super::{Drive, elsewhere, offer, watch};
 use crate::error::CommandError;
 use crate::open::Open;
 use crate::reading;
@@ -126,8 +126,11 @@ fn amend(
                 reason: SegmentReason::Answered,
                 attendance: None,
                 events: false,
+                said: true,
             };
-            watch::drive(wiring, open, *run, how)?;
+            if let Err(why) = watch::drive(wiring, open, *run, how)? {
+                elsewhere(wiring, open, *run, &why)?;
+            }
             Ok(Ok(amended))
         }
         Err(

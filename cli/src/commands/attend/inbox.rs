@@ -38,6 +38,7 @@ pub(crate) fn inbox(wiring: &mut Wiring<'_>, open: &mut Open) -> Result<ExitStat
             reason,
             attendance: None,
             events: false,
+            said: true,
         };
         let status = match drive(wiring, open, run, how) {
             Ok(status) => status,

@@ -10,7 +10,7 @@ mod send;
 mod talk;
 mod watch;
 
-use placet_engine::engine::{EngineError, Stopped};
+use placet_engine::engine::{Elsewhere, EngineError, Stopped};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::RunId;
@@ -18,7 +18,7 @@ use placet_ledger::policy::Attendance;
 use placet_ledger::run::Rejection;
 
 use crate::commands::run::Attend;
-use crate::commands::runs::report;
+use crate::commands::runs::{prefix, report};
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::open::Open;
@@ -39,6 +39,8 @@ pub(crate) struct Drive {
     pub(crate) attendance: Option<Attendance>,
     /// Whether each event is written on standard output.
     pub(crate) events: bool,
+    /// Whether something was said about the run first: then it is no error that another drives it.
+    pub(crate) said: bool,
 }
 
 /// Drives a run until it ends, or waits for somebody who is not here; then says how it stands.
@@ -64,7 +66,13 @@ fn follow(
     let mut next = how;
     let mut kept = Kept::default();
     loop {
-        let stopped = watch::drive(wiring, open, run, next)?;
+        let stopped = match watch::drive(wiring, open, run, next)? {
+            Ok(stopped) => stopped,
+            Err(why) if next.said => return elsewhere(wiring, open, run, &why),
+            Err(why) => return Err(EngineError::Elsewhere { run, why }.into()),
+        };
+        // While a person is asked nobody drives the run, so that somebody else may.
+        next.said = true;
         if stopped != Stopped::Waits || !asks_here(wiring, open, run, how)? {
             return Ok(stopped.into());
         }
@@ -81,10 +89,38 @@ fn follow(
                 return Ok(ExitStatus::Parked);
             }
             // An amendment may have left nothing to ask: the run went on, or waits as it did.
-            Asking::Left => return Ok(watch::drive(wiring, open, run, next)?.into()),
+            Asking::Left => {
+                return match watch::drive(wiring, open, run, next)? {
+                    Ok(stopped) => Ok(stopped.into()),
+                    Err(why) => elsewhere(wiring, open, run, &why),
+                };
+            }
             Asking::Stopped => return Ok(ExitStatus::Interrupted),
         }
     }
+}
+
+/// Says who drives a run on about which somebody here had something to say.
+pub(crate) fn elsewhere(
+    wiring: &mut Wiring<'_>,
+    open: &Open,
+    run: RunId,
+    why: &Elsewhere,
+) -> Result<ExitStatus, CommandError> {
+    let prefix = prefix(wiring, open, run)?;
+    wiring.printer.note(&format!("the run {prefix} is {why}"));
+    let program = wiring.program();
+    let hint = match why {
+        Elsewhere::Driven(_) => format!("{program} runs show {prefix} tells how it goes on"),
+        Elsewhere::User(_) => {
+            format!("what was said is recorded; as that user: {program} runs resume {prefix}")
+        }
+        Elsewhere::Host => {
+            format!("what was said is recorded; on that host: {program} runs resume {prefix}")
+        }
+    };
+    wiring.printer.note(&format!("  hint: {hint}"));
+    Ok(ExitStatus::Done)
 }
 
 /// Whether the person who attends the run sits here.
@@ -105,9 +141,13 @@ fn asks_here(
 fn park(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result<(), CommandError> {
     match wiring.block_on(open.engine.park(run)) {
         Ok(())
-        | Err(EngineError::Ledger(LedgerError::Rejected(
-            Rejection::OutOfTurn(_) | Rejection::Finished(_),
-        ))) => Ok(()),
+        | Err(
+            // Somebody else took it up meanwhile.
+            EngineError::Elsewhere { .. }
+            | EngineError::Ledger(LedgerError::Rejected(
+                Rejection::OutOfTurn(_) | Rejection::Finished(_),
+            )),
+        ) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use placet_engine::engine::Stopped;
+use placet_engine::engine::{Elsewhere, EngineError, Stopped};
 use placet_ledger::envelope::Recorded;
 use placet_ledger::event::Event;
 use placet_ledger::id::{CallId, RunId};
@@ -18,13 +18,13 @@ use crate::ui::text;
 use crate::wire::log::EventOut;
 use crate::wiring::{Meanwhile, Wiring};
 
-/// Drives a run until it waits or ends, and shows what goes on.
+/// Drives a run until it waits or ends, and shows what goes on; or says why it is not driven here.
 pub(super) fn drive(
     wiring: &mut Wiring<'_>,
     open: &mut Open,
     run: RunId,
     how: Drive,
-) -> Result<Stopped, CommandError> {
+) -> Result<Result<Stopped, Elsewhere>, CommandError> {
     wiring.block_on(open.tell_of(run))?;
     let look = reading::look(wiring);
     // The events tell what goes on, and may go to the same screen.
@@ -48,7 +48,11 @@ pub(super) fn drive(
     let work = engine.drive(run, how.reason, how.attendance);
     let stopped = wiring.watch_while(told, tell, work);
     watch.end(&mut wiring.printer);
-    Ok(stopped??)
+    match stopped? {
+        Ok(stopped) => Ok(Ok(stopped)),
+        Err(EngineError::Elsewhere { why, .. }) => Ok(Err(why)),
+        Err(error) => Err(error.into()),
+    }
 }
 
 struct Watch {

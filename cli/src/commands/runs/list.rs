@@ -12,7 +12,7 @@ use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::reading::{self, Reading};
 use crate::ui::{table, text, timeline};
-use crate::wire::runs::{RunItem, RunList};
+use crate::wire::runs::{Driving, RunItem, RunList};
 use crate::wiring::Wiring;
 
 /// Columns of the prompt that the list shows.
@@ -97,8 +97,15 @@ pub(crate) fn run(args: &ListArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
             hidden = hidden.saturating_add(1);
         }
     }
-    let held = reading.holds();
-    let items = shown.iter().map(|entry| RunItem::of(entry, now, held));
+    let driving = |entry: &RunEntry| match State::of(entry.state()) {
+        State::Finished | State::Quarantined => Driving::Nobody,
+        State::Running | State::Waiting | State::Parked | State::InDoubt => {
+            reading.driving(&wiring.home, entry.run())
+        }
+    };
+    let items = shown
+        .iter()
+        .map(|entry| RunItem::of(entry, now, driving(entry)));
     let items: Vec<_> = items.collect();
     let left = |item: &RunItem| item.facts.as_ref().is_some_and(|facts| facts.undriven);
     let left = items.iter().any(left);
@@ -151,6 +158,9 @@ fn row(item: &RunItem, prefix: String, prompt: Option<String>) -> Vec<String> {
     }
     if facts.undriven {
         state.push_str(", not driven");
+    }
+    if let Some(driver) = facts.driver {
+        state = format!("{state}, by {driver}");
     }
     vec![
         prefix,

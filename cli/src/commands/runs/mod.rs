@@ -15,10 +15,12 @@ mod revoke;
 mod said;
 mod settle;
 mod show;
+mod take_over;
 mod verdicts;
 mod watch;
 
 use clap::Subcommand;
+use placet_engine::leases::Driver;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::RunId;
 use placet_ledger::store::pages::run_list;
@@ -29,7 +31,7 @@ use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::open::Open;
 use crate::reading;
-use crate::wire::run::RunReport;
+use crate::wire::run::{DriverOut, RunReport};
 use crate::wiring::Wiring;
 
 /// What to do with runs.
@@ -92,12 +94,12 @@ pub(crate) fn prefix(wiring: &Wiring<'_>, open: &Open, run: RunId) -> Result<Str
     Ok(runs.shortest_prefix(run))
 }
 
-/// Drives a run on and says what came of it.
+/// Drives a run on and says what came of it; `said` is whether something was said about it first.
 pub(crate) fn drive(
     wiring: &mut Wiring<'_>,
     open: &mut Open,
     run: RunId,
-    reason: SegmentReason,
+    (reason, said): (SegmentReason, bool),
     attend: Option<Attend>,
 ) -> Result<ExitStatus, CommandError> {
     let recorded = wiring.block_on(open.ledger.look(run, |state, _| state.attendance()))?;
@@ -105,6 +107,7 @@ pub(crate) fn drive(
         reason,
         attendance: attend::attendance(wiring, attend, recorded),
         events: false,
+        said,
     };
     attend::drive(wiring, open, run, how)
 }
@@ -112,6 +115,11 @@ pub(crate) fn drive(
 /// Says where a run stands.
 pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result<(), CommandError> {
     let mut report = wiring.block_on(open.ledger.look(run, RunReport::of))?;
+    report.driver = match open.engine.driver(run)? {
+        Some(Driver::Process(process)) => Some(DriverOut::from(Some(&process))),
+        Some(Driver::Unnamed) => Some(DriverOut::from(None)),
+        Some(Driver::Here) | None => None,
+    };
     if wiring.printer.json() {
         return wiring.printer.value(&report);
     }

@@ -76,7 +76,7 @@ pub(super) fn go_on(
              with it",
         )
     })?;
-    let driven = drive(wiring, open, run, reason, next.attend);
+    let driven = drive(wiring, open, run, (reason, true), next.attend);
     driven.map_err(|error| {
         error.hint("what you said is recorded; placet runs resume RUN goes on with it")
     })

@@ -59,6 +59,7 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
         CardOut::of(card, look.now, reason)
     });
     let out = out.collect();
+    let driving = reading.driving(&wiring.home, entry.run());
     let show = RunShow {
         run: entry.run(),
         state: entry.state().map(|state| state_word(state.status())),
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
             .map(placet_ledger::event::Outcome::as_str),
         facts: entry
             .state()
-            .map(|state| ShownFacts::of(state, &contents, out, (look.now, reading.holds()))),
+            .map(|state| ShownFacts::of(state, &contents, out, (look.now, driving))),
         quarantine: entry.quarantine().map(QuarantineOut::from),
         events: rows
             .iter()

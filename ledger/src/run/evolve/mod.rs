@@ -85,6 +85,7 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         allowlist: started.tool_allowlist.iter().cloned().collect(),
         limits: started.limits,
         narrowed: None,
+        host: None,
         segment: None,
         epoch: 0,
         usage: crate::budget::Usage::default(),
@@ -191,6 +192,7 @@ impl RunState {
             return Err("segments are counted one by one");
         }
         self.epoch = event.epoch;
+        self.host = self.host.or(Some(event.host));
         self.parked = false;
         self.segment = Some(Segment {
             driver: event.driver,
