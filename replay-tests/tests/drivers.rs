@@ -150,7 +150,7 @@ async fn a_driver_whose_segment_is_not_open_any_more_ends_and_does_nothing_more(
     world.tools.behave(call(1), Behaviour::Waits);
     let run = world.start(two(), unasked()).await.unwrap();
     let ledger = world.ledger().clone();
-    let other = ledger.new_driver();
+    let other = ledger.new_driver().await.unwrap();
     let take_up = async {
         let command = Command::TakeUp {
             attendance: Attendance::Park,
@@ -262,7 +262,7 @@ async fn an_answer_that_comes_while_the_run_is_put_down_is_not_forgotten() {
         // The run is taken up once more, so that it is put down again.
         let take_up = Command::TakeUp {
             attendance,
-            driver: ledger.new_driver(),
+            driver: ledger.new_driver().await.unwrap(),
             host: HOST,
             reason: SegmentReason::Resumed,
         };
