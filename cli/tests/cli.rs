@@ -37,6 +37,8 @@ mod rules;
 mod runs;
 mod shell;
 mod steering;
+#[cfg(feature = "system-tests")]
+mod stress;
 mod support;
 mod terminal;
 mod tools;
