@@ -277,6 +277,21 @@ mod tests {
     }
 
     #[test]
+    fn old_sealed_bytes_are_not_taken_for_beginnings_of_frames() {
+        let random = (0..20_000_u32).flat_map(|number| checksum(&number.to_be_bytes()));
+        let mut bytes: Vec<u8> = random.collect();
+        let begin = |bytes: &[u8]| {
+            let heads = bytes.windows(HEAD_BYTES);
+            heads.filter(|head| may_begin(head, 10)).count()
+        };
+        assert_eq!(begin(&bytes), 0);
+        bytes.extend(half().0);
+        // Beside the two frames nothing is worth a sum, and they are found behind all of that.
+        assert_eq!(begin(&bytes), 2);
+        assert!(parse(&bytes, 10).broken);
+    }
+
+    #[test]
     fn frames_of_an_older_epoch_end_a_half() {
         let (bytes, first) = half();
         let mut again = encode(8, 20, &[entry(5, 40, &[30])], 0);
