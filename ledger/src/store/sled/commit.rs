@@ -218,6 +218,16 @@ impl Pen {
         if self.half == 0 { first } else { second }
     }
 
+    /// Begins the half anew, since sled holds all of the log; gives back the other one, which is
+    /// free, and how large it is.
+    pub(super) fn begin_anew(&mut self) -> io::Result<(Half, u64)> {
+        let [first, second] = &self.halves;
+        let other = log::other(self.half);
+        let file = if other == 0 { first } else { second };
+        (self.at, self.epoch) = (0, self.epoch.saturating_add(1));
+        Ok((other, file.metadata()?.len()))
+    }
+
     /// Writes one frame; gives back the half in which it lies.
     fn write(&mut self, shared: &Shared, ready: &Ready) -> Result<Half, CommitError> {
         let frame = |epoch| log::encode(epoch, ready.first, &ready.entries, ready.bytes);

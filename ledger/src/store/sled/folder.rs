@@ -169,9 +169,27 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Notes that this process has the store.
-pub(super) fn write_owner(home: &Path) -> io::Result<()> {
-    write(&owner(home), &std::process::id().to_string())
+/// The file on which whoever has the store holds a lock; it stays for as long as the home does.
+pub(super) fn open_owner(home: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(owner(home))
+}
+
+/// The same, to look at a store that may lie where nothing can be changed.
+pub(super) fn look_at_owner(home: &Path) -> io::Result<File> {
+    File::open(owner(home))
+}
+
+/// Notes in the locked file that this process has the store; it is never empty meanwhile.
+pub(super) fn write_owner(mut file: &File) -> io::Result<()> {
+    let line = format!("{}\n", std::process::id());
+    file.write_all(line.as_bytes())?;
+    file.set_len(line.len() as u64)?;
+    file.sync_all()
 }
 
 /// The process that noted itself last.

@@ -30,7 +30,8 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let path = path(folder, ordinal, commitment);
     if path.exists() {
-        return Ok(());
+        // Whoever wrote it may not have come to this yet.
+        return File::open(folder)?.sync_all();
     }
     // Two appends may bring the same content at the same time.
     let mut random = [0; 8];

@@ -168,7 +168,7 @@ impl SledStore {
             shared,
             frontier,
             end,
-            pen,
+            mut pen,
             head,
         } = opened;
         let (head, shared) = (head?, Arc::new(shared));
@@ -179,7 +179,7 @@ impl SledStore {
             source,
         };
         let [first, second] = &pen.halves;
-        let mover = Mover {
+        let mut mover = Mover {
             shared: Arc::clone(&shared),
             rows_file: rows_file(home)?,
             halves: [
@@ -189,6 +189,9 @@ impl SledStore {
             unsynced: 0,
             end,
         };
+        mover.adopt()?;
+        let (other, length) = pen.begin_anew().map_err(failed)?;
+        shared.moving.give(other, length);
         let committer = Committer {
             shared: Arc::clone(&shared),
             pen,

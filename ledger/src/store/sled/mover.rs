@@ -13,6 +13,7 @@ use ::sled::Batch;
 use super::index::Index;
 use super::log::{self, HALF_BYTES_MAX, Half};
 use super::memory::Written;
+use super::open::OpenError;
 use super::read::damaged;
 use super::shared::Shared;
 use super::{keys, unit, values};
@@ -26,6 +27,9 @@ const BATCH_BYTES: usize = 512 * 1024;
 
 /// Units after which sled is synced.
 const SYNC_UNITS: usize = 256;
+
+/// A half grows where this part of its length was written to the other one while it was made free.
+const BEHIND: u64 = 4;
 
 /// Records after which their index is written.
 const INDEX_RECORDS: usize = 16_384;
@@ -45,14 +49,26 @@ pub(super) struct Moving {
 struct State {
     /// Something changed since the mover looked.
     more: bool,
-    /// Somebody waits for this.
-    wanted: Option<Wanted>,
+    /// Somebody waits for a half.
+    wanted: Option<Half>,
+    /// The half that was filled last: it is made free before anybody waits for it.
+    left: Option<Half>,
     /// A half that can be begun anew, and how large it is.
     free: Option<(Half, u64)>,
+    /// Somebody waits until everything is in sled.
+    settle: bool,
+    life: Life,
+}
+
+/// What the mover still does.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    #[default]
+    Moving,
     /// The store is being closed.
-    closing: bool,
+    Closing,
     /// The mover is gone.
-    ended: bool,
+    Ended,
 }
 
 impl Moving {
@@ -68,7 +84,11 @@ impl Moving {
 
     /// The store is being closed: the mover ends.
     pub(super) fn close(&self) {
-        self.state().closing = true;
+        let mut state = self.state();
+        if state.life == Life::Moving {
+            state.life = Life::Closing;
+        }
+        drop(state);
         self.changed.notify_all();
     }
 
@@ -78,12 +98,14 @@ impl Moving {
         let mut state = self.state();
         loop {
             if let Some((_, length)) = state.free.take_if(|(free, _)| *free == half) {
+                state.left = Some(log::other(half));
+                self.changed.notify_all();
                 return Some(length);
             }
-            if state.ended {
+            if state.life == Life::Ended {
                 return None;
             }
-            state.wanted = Some(Wanted::Half(half));
+            state.wanted = Some(half);
             self.changed.notify_all();
             state = self
                 .changed
@@ -96,9 +118,9 @@ impl Moving {
     #[cfg(any(test, feature = "conformance"))]
     pub(super) fn settle(&self) {
         let mut state = self.state();
-        state.wanted = Some(Wanted::Settle);
+        state.settle = true;
         self.changed.notify_all();
-        while state.wanted == Some(Wanted::Settle) && !state.ended {
+        while state.settle && state.life != Life::Ended {
             state = self
                 .changed
                 .wait(state)
@@ -107,9 +129,7 @@ impl Moving {
     }
 
     fn settled(&self) {
-        self.state()
-            .wanted
-            .take_if(|wanted| *wanted == Wanted::Settle);
+        self.state().settle = false;
         self.changed.notify_all();
     }
 
@@ -117,11 +137,17 @@ impl Moving {
     fn next(&self, bytes: impl Fn() -> usize) -> Wanted {
         let mut state = self.state();
         loop {
-            if state.closing {
+            if state.life == Life::Closing {
                 return Wanted::End;
             }
-            if let Some(wanted) = state.wanted {
-                return wanted;
+            if let Some(half) = state.wanted {
+                return Wanted::Half(half);
+            }
+            if state.settle {
+                return Wanted::Settle;
+            }
+            if let Some(half) = state.left {
+                return Wanted::Half(half);
             }
             if state.more {
                 state.more = false;
@@ -139,15 +165,17 @@ impl Moving {
         }
     }
 
-    fn give(&self, half: Half, length: u64) {
+    /// A half can be begun anew.
+    pub(super) fn give(&self, half: Half, length: u64) {
         let mut state = self.state();
-        state.wanted = None;
+        state.wanted.take_if(|wanted| *wanted == half);
+        state.left.take_if(|left| *left == half);
         state.free = Some((half, length));
         self.changed.notify_all();
     }
 
     fn end(&self) {
-        self.state().ended = true;
+        self.state().life = Life::Ended;
         self.changed.notify_all();
     }
 }
@@ -228,7 +256,24 @@ impl Mover {
         Ok(())
     }
 
-    /// Makes a half free; one that is waited for was too small.
+    /// Puts into sled, durably, what was found in the log: that it can be read there does not mean
+    /// that it is on disk, where the last sync of it failed or never was.
+    pub(super) fn adopt(&mut self) -> Result<(), OpenError> {
+        let frames = self.shared.remember(|memory| memory.frames());
+        if frames.is_empty() {
+            return Ok(());
+        }
+        let moved = self.insert(&frames).and_then(|()| self.sync());
+        moved.map_err(|error| match error {
+            MoveError::Rows(error) => error.into(),
+            MoveError::Sync(source) | MoveError::Grow(source) => OpenError::Io {
+                doing: "moving the log of the store into sled",
+                source,
+            },
+        })
+    }
+
+    /// Makes a half free. It was too small if the other one is well under way by then.
     fn free(&mut self, half: Half) -> Result<(), MoveError> {
         let frames = self.shared.remember(|memory| memory.frames());
         let last = frames.iter().rposition(|frame| frame.half == half);
@@ -237,7 +282,8 @@ impl Mover {
         self.sync()?;
         let file = self.halves.get(half).unwrap_or(&self.rows_file);
         let length = file.metadata().map_err(MoveError::Grow)?.len();
-        let behind = last.is_some();
+        let since = self.shared.remember(|memory| memory.bytes()) as u64;
+        let behind = since > length.checked_div(BEHIND).unwrap_or(length);
         let wanted = if behind {
             length.saturating_mul(2).min(HALF_BYTES_MAX)
         } else {

@@ -162,6 +162,7 @@ fn build(staging: &Path, ledger: LedgerId) -> Result<(), OpenError> {
     }
     log::create(&folder::log(staging)).map_err(failed("making the log of the store"))?;
     KeyFile::create(&folder::keys(staging), ledger)?;
+    drop(folder::open_owner(staging).map_err(failed("making the note of the owner"))?);
     folder::write_ledger(staging, ledger)
         .and_then(|()| folder::restrict(staging))
         .and_then(|()| folder::sync_tree(staging))
@@ -173,26 +174,28 @@ pub(super) fn open(home: &Path, head_dir: &Path) -> Result<Opened, OpenError> {
     if !folder::sled_file(home).exists() {
         return Err(absent(home, head_dir));
     }
+    let owner = folder::open_owner(home).map_err(failed("opening the note of the owner"))?;
+    lock(home, &owner)?;
     let rows = open_rows(home)?;
     // sled has made files by now, a snapshot of what it read among them.
-    folder::write_owner(home)
+    folder::write_owner(&owner)
         .and_then(|()| folder::restrict(home))
         .and_then(|()| folder::sync_tree(&folder::sled(home)))
         .and_then(|()| folder::sync(home))
         .map_err(failed("syncing the folder of the store"))?;
-    look(home, rows, head_dir, true)
+    let mut opened = look(home, rows, head_dir, true)?;
+    opened.shared.own(owner);
+    Ok(opened)
 }
 
 /// Opens a copy of sled's folder, made while nobody has the store; the store stays as it is. Its
 /// keys alone are closed to others, as at any opening: open ones are not read.
 pub(super) fn open_copy(home: &Path, head_dir: &Path, scratch: &Path) -> Result<Opened, OpenError> {
-    let file = match File::open(folder::sled_file(home)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(absent(home, head_dir));
-        }
-        other => other.map_err(failed("opening the store"))?,
-    };
-    lock(home, &file)?;
+    if !folder::sled_file(home).exists() {
+        return Err(absent(home, head_dir));
+    }
+    let owner = folder::look_at_owner(home).map_err(failed("opening the note of the owner"))?;
+    lock(home, &owner)?;
     if let Err(error) = folder::restrict_keys(home) {
         // A store may lie where nothing can be changed; its keys are then refused by themselves.
         tracing::warn!(%error, "others may have access to the keys");
@@ -201,11 +204,11 @@ pub(super) fn open_copy(home: &Path, head_dir: &Path, scratch: &Path) -> Result<
         .map_err(failed("copying the store"))?;
     // Held until everything was looked at: nobody may append meanwhile.
     let opened = look(home, open_rows(scratch)?, head_dir, false);
-    drop(file);
+    drop(owner);
     opened
 }
 
-/// Locks sled's file as sled does, once whoever had it has let it go.
+/// Locks the note of the owner, once whoever had it has let it go.
 fn lock(home: &Path, file: &File) -> Result<(), OpenError> {
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {

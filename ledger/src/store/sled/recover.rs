@@ -47,6 +47,12 @@ pub(super) fn recover(rows: &Rows, folder: &Path, write: bool) -> Result<Recover
     });
     let mut memory = Memory::default();
     memory.index.mark = mark(rows)?;
+    let marked = memory.index.mark;
+    if marked > rows_end {
+        finding.get_or_insert_with(|| {
+            format!("its rows end at size {rows_end}, its index at {marked}")
+        });
+    }
     read_rows(rows, &mut memory, rows_end)?;
     let mut pen = Pen {
         half: 0,

@@ -1,6 +1,7 @@
 //! What the callers and the committer of one store share.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -31,6 +32,8 @@ pub(super) struct Shared {
     pub(super) moving: Moving,
     state: Mutex<State>,
     queued: AtomicUsize,
+    /// The lock of whoever has the store: held, where it is, until sled has let go of its own.
+    owner: Option<File>,
 }
 
 #[derive(Debug)]
@@ -62,7 +65,13 @@ impl Shared {
             moving: Moving::default(),
             state: Mutex::new(state),
             queued: AtomicUsize::new(0),
+            owner: None,
         }
+    }
+
+    /// Keeps the lock for as long as the store is open.
+    pub(super) fn own(&mut self, owner: File) {
+        self.owner = Some(owner);
     }
 
     /// Reads what was acknowledged by now.

@@ -2,6 +2,7 @@
 
 mod damage;
 mod faults;
+mod logged;
 mod opening;
 
 use std::fs;
