@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use placet_engine::clock::SystemClock;
+use placet_engine::contain::is_marked;
 use placet_engine::ids::LiveStamps;
 use placet_engine::policy::Gate;
 use placet_ledger::clock::Clock;
@@ -22,7 +23,7 @@ use placet_ledger::remote::client::ConnectError;
 use placet_ledger::remote::{
     Build, ClientKeys, HelloError, OwnerKeys, PROTOCOL, SocketKey, socket,
 };
-use placet_ledger::store::sled::{OpenError, SledStore};
+use placet_ledger::store::sled::{OpenError, SledStore, StoreLock};
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 
@@ -32,7 +33,8 @@ use crate::home::Home;
 /// The format of stores that this release writes.
 pub(crate) const STORE_FORMAT: u32 = 1;
 
-/// How long the way is looked for: two processes may begin, or end, at the same moment.
+/// How long the way is looked for where somebody has the store and serves nobody: two processes
+/// may begin, or end, at the same moment.
 const LOOKED_MS: u64 = 2_000;
 
 /// Between two tries.
@@ -78,10 +80,12 @@ impl Opening {
             if let Some(door) = self.connect().await? {
                 return Ok(door);
             }
-            match SledStore::open(&self.home.dir, &self.head_dir) {
-                Ok(store) => return self.hold(Arc::new(store)).await,
-                Err(OpenError::InUse { .. }) if SystemClock.monotonic_ms() < until => {}
-                Err(error) => return Err(error.into()),
+            if let Some(lock) = SledStore::try_lock(&self.home.dir, &self.head_dir)? {
+                return self.hold(lock).await;
+            }
+            if SystemClock.monotonic_ms() >= until {
+                let pid = SledStore::owner_at(&self.home.dir);
+                return Err(OpenError::InUse { pid }.into());
             }
             thread::park_timeout(PAUSE);
         }
@@ -129,8 +133,17 @@ impl Opening {
         }
     }
 
-    /// Holds the store and serves it.
-    async fn hold(&self, store: Arc<SledStore>) -> Result<Door, CommandError> {
+    /// Holds the store and serves it. Whoever connects while it is being opened waits.
+    async fn hold(&self, lock: StoreLock) -> Result<Door, CommandError> {
+        let socket = match self.socket() {
+            Ok(socket) => Some(socket),
+            Err(error) => {
+                tracing::warn!(%error, "no other process can use the ledger meanwhile");
+                None
+            }
+        };
+        let store = SledStore::open_locked(lock, &self.home.dir, &self.head_dir)?;
+        let store = Arc::new(store);
         self.home.note_in_state(store.ledger())?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let parts = Parts {
@@ -138,13 +151,6 @@ impl Opening {
             judge: Arc::new(Gate),
             clock: clock.clone(),
             stamps: Arc::new(LiveStamps::new(clock)),
-        };
-        let socket = match self.socket() {
-            Ok(socket) => Some(socket),
-            Err(error) => {
-                tracing::warn!(%error, "no other process can use the ledger meanwhile");
-                None
-            }
         };
         let place = self.home.dir.join(socket::NAME);
         let close = move || {
@@ -166,10 +172,14 @@ impl Opening {
             let what = format!("cannot make the socket of the ledger: {error}");
             CommandError::new(Kind::Failed, what)
         })?;
+        let marks = self.home.running();
         Ok(Socket {
             listener,
             build: self.build.clone(),
             keys,
+            inside: Box::new(move |pid| {
+                i32::try_from(pid).map_or(true, |pid| is_marked(&marks, pid))
+            }),
         })
     }
 
@@ -197,8 +207,13 @@ impl Opener for Opening {
             Ok(door) => Ok(door),
             Err(error) => {
                 let message = error.message();
+                let in_use = error.kind == Kind::Conflict;
                 *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                Err(LedgerError::Failed(message))
+                Err(if in_use {
+                    LedgerError::Unreachable(message)
+                } else {
+                    LedgerError::Failed(message)
+                })
             }
         }
     }

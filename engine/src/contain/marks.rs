@@ -166,6 +166,37 @@ pub fn end_leftovers(marks: &Path) -> io::Result<bool> {
     Ok(alive)
 }
 
+/// Whether a process may belong to a call that runs: it descends from one that a mark names, or was
+/// left behind by it. What cannot be looked at may.
+pub fn is_marked(marks: &Path, pid: i32) -> bool {
+    let looked = || -> io::Result<bool> {
+        let entries = match fs::read_dir(marks) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let path = entry?.path();
+            if path.extension().is_some_and(|name| name == UNFINISHED) {
+                continue;
+            }
+            let bytes = match fs::read(&path) {
+                Ok(bytes) => bytes,
+                // Its call has just ended.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let mark: Mark = serde_json::from_slice(&bytes)?;
+            let watcher = mark.watcher().is_some_and(|watcher| watcher.pid == pid);
+            if watcher || mark.left()?.iter().any(|process| process.pid == pid) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    looked().unwrap_or(true)
+}
+
 /// Ends what every call of a run left, and removes their marks; an error where something of it may
 /// still be at work.
 pub(crate) fn end_leftovers_of(marks: &Path, run: RunId) -> io::Result<()> {

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::stop::Halt;
 pub(crate) use listening::Listening;
-pub use marks::end_leftovers;
 pub(crate) use marks::end_leftovers_of;
+pub use marks::{end_leftovers, is_marked};
 
 /// The program that becomes the helper, and the arguments by which it knows.
 #[derive(Debug, Clone)]

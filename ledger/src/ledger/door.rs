@@ -12,7 +12,7 @@ use crate::error::LedgerError;
 use crate::id::RunId;
 use crate::owner::{Owner, Parts, Seat, Sent};
 use crate::remote::client::{Client, ConnectError, Unsettled};
-use crate::remote::server::Server;
+use crate::remote::server::{Inside, Server};
 use crate::remote::{Build, ClientKeys, OwnerKeys};
 
 /// A way to a ledger.
@@ -42,6 +42,9 @@ pub struct Socket {
     pub build: Build,
     /// What proves it.
     pub keys: OwnerKeys,
+    /// Whether a process belongs to a call that runs, as far as this machine tells it otherwise
+    /// than by the kernel.
+    pub inside: Inside,
 }
 
 /// Finds a way to a ledger, anew where the last one ended: opens its store, or connects to whoever
@@ -67,8 +70,9 @@ impl Door {
                 listener,
                 build,
                 keys,
+                inside,
             }) => {
-                let server = Server::start(Arc::clone(&owner), listener, build, keys);
+                let server = Server::start(Arc::clone(&owner), listener, build, (keys, inside));
                 let failed = |error: std::io::Error| LedgerError::Failed(error.to_string());
                 Some(server.map_err(failed)?)
             }

@@ -19,7 +19,7 @@ use crate::id::LedgerId;
 use crate::store::chain;
 
 /// How long the hello may take.
-const HELLO_TIME: Duration = Duration::from_secs(2);
+const HELLO_TIME: Duration = Duration::from_secs(10);
 
 type Answer = (Reply, Vec<Attachment>);
 

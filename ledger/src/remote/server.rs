@@ -38,6 +38,9 @@ const WRITE_TIME: Duration = Duration::from_secs(30);
 /// Threads that do what is asked: most of it waits for the disk, which takes no thread.
 const WORKERS: usize = 4;
 
+/// Tells whether a process is inside of a run.
+pub type Inside = Box<dyn Fn(u32) -> bool + Send + Sync>;
+
 /// The socket, as long as this is held.
 pub struct Server {
     shared: Arc<Shared>,
@@ -48,6 +51,7 @@ struct Shared {
     owner: Arc<Owner>,
     build: Build,
     keys: OwnerKeys,
+    inside: Inside,
     /// The marks of this process when it began to serve.
     marks: Option<Marks>,
     pool: ThreadPool,
@@ -75,7 +79,7 @@ impl Server {
         owner: Arc<Owner>,
         listener: UnixListener,
         build: Build,
-        keys: OwnerKeys,
+        (keys, inside): (OwnerKeys, Inside),
     ) -> io::Result<Self> {
         let pool = ThreadPool::builder()
             .pool_size(WORKERS)
@@ -85,6 +89,7 @@ impl Server {
             owner,
             build,
             keys,
+            inside,
             marks: Marks::own(),
             pool,
             stopped: AtomicBool::new(false),
@@ -194,7 +199,9 @@ impl Shared {
         let ours = (&self.build, self.owner.ledger());
         hello::as_owner(&mut stream, ours, &self.keys, admitted)?;
         stream.set_read_timeout(None).map_err(FrameError::from)?;
-        peer.map_err(|error| HelloError::Refused(chain(&error)))
+        let mut peer = peer.map_err(|error| HelloError::Refused(chain(&error)))?;
+        peer.inside = peer.inside || (self.inside)(peer.pid);
+        Ok(peer)
     }
 }
 

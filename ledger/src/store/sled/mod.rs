@@ -63,7 +63,7 @@ use crate::content::{Commitment, Content, Contents};
 use crate::id::{LedgerId, Position, StreamId, Version};
 
 pub use fault::{FaultPoint, Faults, NoFaults};
-pub use open::OpenError;
+pub use open::{OpenError, StoreLock};
 
 /// Appends that may wait for the committer; above that an append hears `Busy`.
 const QUEUE_APPENDS: usize = 1_024;
@@ -109,6 +109,22 @@ impl SledStore {
         faults: Arc<dyn Faults>,
     ) -> Result<Self, OpenError> {
         Self::start(home, open::open(home, head_dir)?, faults)
+    }
+
+    /// Takes the lock of a store, where nobody has it: others can be told who will serve them,
+    /// before it is open. `None` where somebody has it.
+    pub fn try_lock(home: &Path, head_dir: &Path) -> Result<Option<StoreLock>, OpenError> {
+        open::try_lock(home, head_dir)
+    }
+
+    /// Opens a ledger to read and write it, whose lock was taken.
+    pub fn open_locked(lock: StoreLock, home: &Path, head_dir: &Path) -> Result<Self, OpenError> {
+        Self::start(home, open::open_locked(lock, head_dir)?, Arc::new(NoFaults))
+    }
+
+    /// Which process has a store, if it left a note.
+    pub fn owner_at(home: &Path) -> Option<u32> {
+        folder::read_owner(home)
     }
 
     /// Opens a ledger to read what is there, and says why it cannot be written, if it cannot.

@@ -169,17 +169,48 @@ fn build(staging: &Path, ledger: LedgerId) -> Result<(), OpenError> {
         .map_err(failed("syncing the folder of the store"))
 }
 
-/// Opens what is there, whatever its head says.
-pub(super) fn open(home: &Path, head_dir: &Path) -> Result<Opened, OpenError> {
+/// The lock of a store: whoever has it is its owner, and the only one to open it.
+#[derive(Debug)]
+pub struct StoreLock {
+    home: PathBuf,
+    owner: File,
+}
+
+/// Takes the lock of a store, where nobody has it; `None` where somebody does.
+pub(super) fn try_lock(home: &Path, head_dir: &Path) -> Result<Option<StoreLock>, OpenError> {
     if !folder::sled_file(home).exists() {
         return Err(absent(home, head_dir));
     }
     let owner = folder::open_owner(home).map_err(failed("opening the note of the owner"))?;
-    lock(home, &owner)?;
+    match owner.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(failed("locking the store")(error)),
+    }
+    folder::write_owner(&owner).map_err(failed("noting the owner of the store"))?;
+    let home = home.to_owned();
+    Ok(Some(StoreLock { home, owner }))
+}
+
+/// Opens what is there, whatever its head says, once whoever had it has let it go.
+pub(super) fn open(home: &Path, head_dir: &Path) -> Result<Opened, OpenError> {
+    for _ in 0..LOCK_TRIES {
+        if let Some(lock) = try_lock(home, head_dir)? {
+            return open_locked(lock, head_dir);
+        }
+        thread::park_timeout(LOCK_PAUSE);
+    }
+    let pid = folder::read_owner(home);
+    Err(OpenError::InUse { pid })
+}
+
+/// Opens what is there under its lock.
+pub(super) fn open_locked(lock: StoreLock, head_dir: &Path) -> Result<Opened, OpenError> {
+    let StoreLock { home, owner } = lock;
+    let home = home.as_path();
     let rows = open_rows(home)?;
     // sled has made files by now, a snapshot of what it read among them.
-    folder::write_owner(&owner)
-        .and_then(|()| folder::restrict(home))
+    folder::restrict(home)
         .and_then(|()| folder::sync_tree(&folder::sled(home)))
         .and_then(|()| folder::sync(home))
         .map_err(failed("syncing the folder of the store"))?;
