@@ -31,6 +31,15 @@ fn spawn(world: &World, args: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
+/// A process that holds the ledger while it watches a run.
+pub(crate) fn holding(world: &World, run: &str) -> (Child, impl Iterator<Item = String>) {
+    let mut child = watch(world, &[run]);
+    let stdout = child.stdout.take().unwrap();
+    let mut lines = BufReader::new(stdout).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("run.parked")));
+    (child, lines)
+}
+
 #[test]
 fn a_watch_sees_a_run_to_its_end_beside_the_process_that_drives_it() {
     let world = World::parked();
