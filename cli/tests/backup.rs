@@ -75,7 +75,7 @@ fn head(world: &World) -> String {
 
 #[test]
 fn a_ledger_is_restored_and_driven_on() {
-    let mut world = World::parked();
+    let world = World::parked();
     let log = world.call(&["--json", "audit", "log"]).stdout;
     let made = backup(&world, "copy");
     let verified = value(&world.call(&["--json", "audit", "verify"]));
@@ -97,7 +97,6 @@ fn a_ledger_is_restored_and_driven_on() {
         fs::read(world.path("ws/notes.txt")).unwrap(),
         b"milk\neggs\n"
     );
-    world.start("Once more.");
     world.records_hold();
     // Restored elsewhere, where no head file tells of it.
     let copied = backup(&world, "other");
@@ -108,7 +107,6 @@ fn a_ledger_is_restored_and_driven_on() {
 
 /// The home and all head files.
 fn lose_all(world: &World) {
-    fs::remove_file(world.path("kept.key")).unwrap();
     lose(world);
     fs::remove_dir_all(world.path("state")).unwrap();
 }
@@ -128,7 +126,7 @@ fn a_backup_is_made_while_others_use_the_ledger() {
     holder.wait().unwrap();
     // It is a beginning of the log, wherever it was cut.
     let log: Value = value(&world.call(&["--json", "audit", "log"]));
-    lose_all_of(&world);
+    lose_all(&world);
     value(&restore(&world, "copy"));
     let copied: Value = value(&world.call(&["--json", "audit", "log"]));
     let (log, copied) = (
@@ -138,11 +136,6 @@ fn a_backup_is_made_while_others_use_the_ledger() {
     assert_eq!(made["size"], copied.len());
     assert_eq!(log[..copied.len()], copied[..]);
     world.records_hold();
-}
-
-fn lose_all_of(world: &World) {
-    lose(world);
-    fs::remove_dir_all(world.path("state")).unwrap();
 }
 
 #[test]
@@ -217,9 +210,22 @@ fn a_ledger_that_is_there_is_not_restored_over() {
     assert_eq!(beside.code, 3, "{}", beside.stderr);
     assert!(beside.stderr.contains("still lies in"), "{}", beside.stderr);
     assert!(!world.path("new").exists());
-    // What another ledger left counts, too.
     world.start("Once more.");
     world.records_hold();
+}
+
+#[test]
+fn a_place_where_another_ledger_was_is_not_taken() {
+    let world = World::parked();
+    let theirs = World::parked();
+    value(&theirs.call(&["--json", "backup", world.path("copy").to_str().unwrap()]));
+    lose(&world);
+    let before = left(&world);
+    let refused = world.call(&["restore", "copy"]);
+    assert_eq!(refused.code, 3, "{}", refused.stderr);
+    let told = "there was another ledger at";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    assert_eq!(left(&world), before);
 }
 
 #[test]

@@ -266,7 +266,7 @@ fn a_way_in_for_others_is_told() {
 
 #[test]
 fn a_ledger_in_use_is_looked_at_through_its_holder() {
-    let world = World::parked();
+    let world = world();
     let (mut holder, _lines) = crate::watch::holding(&world, world.run());
     let (code, found) = findings(&world);
     let shown = world.call(&["doctor"]).stdout;

@@ -361,3 +361,14 @@ fn done(result: Result<(), LedgerError>) -> Result<Answered, LedgerError> {
 fn is(result: Result<bool, LedgerError>) -> Result<Answered, LedgerError> {
     result.map(|so| (Reply::Is { so }, Vec::new()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_is_nothing_for_whoever_is_inside_of_a_run() {
+        assert!(matches!(grants(&Ask::Backup {}), Grants::Yes(None)));
+        assert!(matches!(grants(&Ask::Tail {}), Grants::No));
+    }
+}
