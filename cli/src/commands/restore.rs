@@ -210,13 +210,12 @@ async fn public_key(store: &dyn ReadStore) -> Result<PublicKey, CommandError> {
     let first = store.read_all(Position::ZERO, 1).await.map_err(damaged)?;
     let first = first.into_iter().next().map(Stored::parse);
     let first = first.transpose().map_err(damaged)?;
-    match first.as_ref().map(|first| first.envelope.event()) {
-        Some(Event::LedgerCreated(created)) => Ok(created.key),
-        Some(_) | None => {
-            let what = "the backup does not begin with the record of a new ledger";
-            Err(CommandError::new(Kind::Integrity, what))
-        }
+    let first = first.as_ref().map(|first| first.envelope.event());
+    if let Some(Event::LedgerCreated(created)) = first {
+        return Ok(created.key);
     }
+    let what = "the backup does not begin with the record of a new ledger";
+    Err(CommandError::new(Kind::Integrity, what))
 }
 
 /// The private key that was named, if it is that of the ledger.

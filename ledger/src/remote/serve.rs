@@ -86,7 +86,7 @@ fn grants(ask: &Ask) -> Grants {
         Ask::Handle { run, .. } | Ask::Commit { run } | Ask::Begin { run, .. } => {
             Grants::Yes(Some(*run))
         }
-        // It hands out no right, and all that was ever said: nothing for whoever is inside of a run.
+        // It hands out no right, and all that was ever said: it is not for whoever is inside.
         Ask::NewDriver {} | Ask::Authorise { .. } | Ask::Backup {} => Grants::Yes(None),
     }
 }

@@ -104,12 +104,11 @@ struct Watch {
 
 impl Watch {
     async fn new(named: Option<String>, ledger: &Ledger) -> Result<Self, CommandError> {
-        let scope = match named {
-            Some(named) => Scope::Named(named),
-            None => {
-                let tail = ledger.tail().await.map_err(reading::damaged)?;
-                Scope::All(Position::new(tail.size))
-            }
+        let scope = if let Some(named) = named {
+            Scope::Named(named)
+        } else {
+            let tail = ledger.tail().await.map_err(reading::damaged)?;
+            Scope::All(Position::new(tail.size))
         };
         Ok(Self {
             scope,
