@@ -1,5 +1,6 @@
 //! The home: the folder that holds a ledger, made whole under another name and renamed once.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -206,12 +207,41 @@ impl Home {
             key: self.write_key("ledger.key")?,
             recovery: self.write_key("recovery.key")?,
         };
+        self.furnish_places()?;
+        Ok(keys)
+    }
+
+    /// Where the head file of a ledger is made anew, beside its place.
+    pub(crate) fn staging_head(&self, ledger: LedgerId) -> PathBuf {
+        let new = uuid::Uuid::new_v4();
+        self.state.join(format!("{ledger}.new-{}", new.as_simple()))
+    }
+
+    /// Another home that holds this ledger, if its head file is for that one.
+    pub(crate) fn lives_elsewhere(&self, ledger: LedgerId) -> Option<PathBuf> {
+        let noted = fs::read(self.head_dir(ledger).join(HOME_NOTE)).ok()?;
+        let noted = PathBuf::from(OsStr::from_bytes(&noted));
+        let there = SledStore::ledger_at(&noted) == Some(ledger);
+        (there && noted != real(&self.dir)).then_some(noted)
+    }
+
+    /// Gives a store that was restored what a home has beside it: host id, folders, the key of the
+    /// socket, and that of the ledger where somebody kept it.
+    pub(crate) fn furnish_again(&self, key: Option<&[u8]>) -> Result<(), CommandError> {
+        if let Some(key) = key {
+            self.write("ledger.key", key)?;
+        }
+        self.make_socket_key()?;
+        self.furnish_places()
+    }
+
+    /// Host id, and the folders of locks and of what runs.
+    fn furnish_places(&self) -> Result<(), CommandError> {
         self.write("host", uuid::Uuid::new_v4().to_string().as_bytes())?;
         private_dir(&self.locks())?;
         private_dir(&self.running())?;
         private_dir(&self.driving())?;
-        fs::File::open(&self.dir)?.sync_all()?;
-        Ok(keys)
+        Ok(fs::File::open(&self.dir)?.sync_all()?)
     }
 
     fn write_key(&self, name: &str) -> Result<PublicKey, CommandError> {

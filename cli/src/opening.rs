@@ -236,7 +236,7 @@ impl Home {
     }
 
     /// The key of the socket, made where there is none; the caller has locked the store.
-    fn make_socket_key(&self) -> Result<SocketKey, CommandError> {
+    pub(crate) fn make_socket_key(&self) -> Result<SocketKey, CommandError> {
         if let Ok(key) = self.socket_key() {
             return Ok(key);
         }

@@ -14,6 +14,7 @@ mod agents;
 mod amendments;
 mod attended;
 mod audit;
+mod backup;
 mod broken_config;
 mod commands;
 #[cfg(feature = "system-tests")]

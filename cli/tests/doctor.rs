@@ -265,7 +265,36 @@ fn a_way_in_for_others_is_told() {
 }
 
 #[test]
-fn a_ledger_in_use_is_not_looked_at() {
+fn a_ledger_in_use_is_looked_at_through_its_holder() {
+    let world = world();
+    let (mut holder, _lines) = crate::watch::holding(&world, world.run());
+    let (code, found) = findings(&world);
+    let shown = world.call(&["doctor"]).stdout;
+    let told = format!("records, in use by process {}", holder.id());
+    assert!(shown.contains(&told), "{shown}");
+    assert!(shown.contains("ok    head file"), "{shown}");
+    assert!(!found.iter().any(|one| one.contains("ledger")), "{found:?}");
+    assert_eq!(code, 0);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+}
+
+#[test]
+fn rights_of_others_to_the_head_file_are_told() {
+    let world = world();
+    let ledger = SledStore::ledger_at(&world.path("data/placet")).unwrap();
+    let head = world
+        .path("state/placet")
+        .join(ledger.to_string())
+        .join("head");
+    mode(&head, 0o666);
+    let shown = world.call(&["doctor"]);
+    let told = format!("others have access to {}", head.display());
+    assert!(shown.stdout.contains(&told), "{}", shown.stdout);
+}
+
+#[test]
+fn a_ledger_whose_holder_does_not_answer_is_not_looked_at() {
     let world = world();
     let home = world.path("data/placet");
     let ledger = SledStore::ledger_at(&home).unwrap();

@@ -7,11 +7,16 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::World;
 
+/// Starts a watch.
+fn watch(world: &World, run: &[&str]) -> Child {
+    spawn(world, &[&["runs", "watch"], run].concat())
+}
+
 /// Starts the program; the process is a person's, and no run's.
 #[expect(clippy::disallowed_methods, reason = "the program itself is looked at")]
-fn watch(world: &World, run: &[&str]) -> Child {
+fn spawn(world: &World, args: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
-    command.args(["runs", "watch"]).args(run).env_clear();
+    command.args(args).env_clear().current_dir(&world.cwd);
     for (name, folder) in [
         ("HOME", "person"),
         ("XDG_STATE_HOME", "state"),
@@ -19,7 +24,20 @@ fn watch(world: &World, run: &[&str]) -> Child {
     ] {
         command.env(name, world.path(folder));
     }
-    command.stdout(Stdio::piped()).spawn().unwrap()
+    command
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .stdout(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// A process that holds the ledger while it watches a run.
+pub(crate) fn holding(world: &World, run: &str) -> (Child, impl Iterator<Item = String>) {
+    let mut child = watch(world, &[run]);
+    let stdout = child.stdout.take().unwrap();
+    let mut lines = BufReader::new(stdout).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("run.parked")));
+    (child, lines)
 }
 
 #[test]
@@ -52,4 +70,36 @@ fn a_signal_ends_a_watch() {
         kill_process(pid, signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(code));
     }
+}
+
+#[test]
+fn what_another_process_records_is_seen_while_that_one_holds_the_ledger() {
+    let mut world = World::new();
+    world.start("Tidy up.");
+    world.start("Tidy up once more.");
+    let (first, second) = (world.runs[0].clone(), world.runs[1].clone());
+    // The first watch holds the ledger, the second one goes through it.
+    let follow = |run: &str, until: &str| {
+        let mut child = watch(&world, &[run]);
+        let stdout = child.stdout.take().unwrap();
+        let mut lines = BufReader::new(stdout).lines().map(Result::unwrap);
+        assert!(lines.any(|line| line.contains(until)));
+        (child, lines)
+    };
+    let (mut holder, mut of_holder) = follow(&first, "run.parked");
+    let (mut other, mut of_other) = follow(&second, "run.parked");
+    let driven = spawn(&world, &["runs", "approve", &second]).wait().unwrap();
+    assert_eq!(driven.code(), Some(0));
+    assert!(of_other.any(|line| line.contains("run.finished")));
+    assert_eq!(other.wait().unwrap().code(), Some(0));
+    // The one that held it is followed by another that takes its place.
+    let (mut heir, mut of_heir) = follow(&first, "run.parked");
+    let pid = Pid::from_raw(i32::try_from(holder.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    assert_eq!(holder.wait().unwrap().code(), None);
+    assert!(of_holder.next().is_none());
+    let driven = spawn(&world, &["runs", "approve", &first]).wait().unwrap();
+    assert_eq!(driven.code(), Some(0));
+    assert!(of_heir.any(|line| line.contains("run.finished")));
+    assert_eq!(heir.wait().unwrap().code(), Some(0));
 }

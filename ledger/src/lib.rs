@@ -4,6 +4,7 @@ pub mod answers;
 pub mod approval;
 pub mod audit;
 pub mod authority;
+pub mod backup;
 pub mod budget;
 pub mod canonical;
 pub mod clock;

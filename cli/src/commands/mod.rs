@@ -2,6 +2,7 @@
 
 pub(crate) mod attend;
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod completions;
 pub(crate) mod docs;
 pub(crate) mod doctor;
@@ -11,6 +12,7 @@ mod judging;
 pub(crate) mod man;
 pub(crate) mod policy;
 mod ready;
+pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod shell;
@@ -71,6 +73,8 @@ pub(crate) enum Verb {
     /// Look at commands of the shell without running them
     #[command(subcommand)]
     Shell(shell::ShellVerb),
+    Backup(backup::BackupArgs),
+    Restore(restore::RestoreArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -90,6 +94,8 @@ pub(crate) fn dispatch(
         Verb::Grants(verb) => grants::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Tools(verb) => tools::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Runs(verb) => runs::dispatch(verb, &mut Wiring::new(global, printer)?),
+        Verb::Backup(args) => backup::run(&args, &mut Wiring::new(global, printer)?),
+        Verb::Restore(args) => restore::run(&args, &mut Wiring::new(global, printer)?),
         Verb::Shell(verb) => shell::dispatch(&verb, &mut printer),
         Verb::Doctor(args) => doctor::run(&args, &global, &mut printer),
         Verb::Completions(args) => completions::run(&args, &mut printer),

@@ -1,5 +1,6 @@
 //! What people and programs are shown: data on standard output, everything else beside it.
 
+pub(crate) mod bar;
 pub(crate) mod card;
 pub(crate) mod checked;
 pub(crate) mod csv;

@@ -33,6 +33,7 @@ macro_rules! through {
     }};
 }
 
+mod backing_up;
 mod create;
 mod door;
 mod reads;

@@ -2,7 +2,9 @@
 //! sent.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::lock::Mutex as AsyncMutex;
@@ -17,6 +19,7 @@ use super::protocol::{Ask, Reply, Speaker, named};
 use crate::answers::AnswerSet;
 use crate::approval::Channel;
 use crate::authority::{AuthorityCommand, AuthorityState, Standing};
+use crate::backup::Backup;
 use crate::clock::Clock;
 use crate::containment::Level;
 use crate::content::{Commitment, Contents, Texts};
@@ -361,6 +364,20 @@ impl Client {
     pub(crate) async fn driver(&self, run: RunId) -> Result<Option<u32>, LedgerError> {
         match self.line.ask(Ask::Driver { run }, &[]).await? {
             (Reply::Process { pid }, _) => Ok(pid),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// Has the owner make a backup, and waits.
+    pub(crate) async fn backup(&self, dir: &Path) -> Result<Backup, LedgerError> {
+        let path = dir.as_os_str().as_bytes();
+        match self.line.ask(Ask::Backup {}, &[path]).await? {
+            (Reply::Backup { size, root, bytes }, _) => Ok(Backup {
+                ledger: self.ledger(),
+                size,
+                root,
+                bytes,
+            }),
             _ => Err(unexpected()),
         }
     }

@@ -138,6 +138,8 @@ pub(super) enum Ask {
     },
     /// Note an answer that was refused before it became a set.
     NoteRefused { run: RunId, channel: Channel },
+    /// Make a backup. Attached: the path of its folder.
+    Backup {},
 }
 
 /// What is answered.
@@ -174,6 +176,8 @@ pub(super) enum Reply {
     Process { pid: Option<u32> },
     /// A driver's id.
     NewDriver { driver: DriverId },
+    /// A backup was made, as the log was at that size.
+    Backup { size: u64, root: Root, bytes: u64 },
     /// It was not done.
     Failed(Failure),
 }

@@ -1,9 +1,14 @@
 //! What each request of another process comes to: the owner decides, as whom the kernel says it is.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use super::frame::Attachment;
 use super::peer::Peer;
 use super::protocol::{Ask, Failure, Named, Reply, Sending, Speaker, attach, texts};
 use crate::approval::{Answer, Assurance, Channel};
+use crate::backup;
 use crate::content::Texts;
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
@@ -81,7 +86,8 @@ fn grants(ask: &Ask) -> Grants {
         Ask::Handle { run, .. } | Ask::Commit { run } | Ask::Begin { run, .. } => {
             Grants::Yes(Some(*run))
         }
-        Ask::NewDriver {} | Ask::Authorise { .. } => Grants::Yes(None),
+        // It hands out no right, and all that was ever said: it is not for whoever is inside.
+        Ask::NewDriver {} | Ask::Authorise { .. } | Ask::Backup {} => Grants::Yes(None),
     }
 }
 
@@ -150,10 +156,32 @@ impl Serve<'_> {
                 };
                 Ok((reply, parts))
             }
+            Ask::Backup {} => self.backup(&attached).await,
             Ask::Tail {} | Ask::ReadRun { .. } | Ask::ReadAll { .. } | Ask::Contents { .. } => {
                 self.read(ask).await
             }
         }
+    }
+
+    async fn backup(&self, attached: &[Attachment]) -> Result<Answered, LedgerError> {
+        let [path] = attached else {
+            let what = "a backup has one folder";
+            return Err(LedgerError::Failed(String::from(what)));
+        };
+        let dir = Path::new(OsStr::from_bytes(path));
+        // Whoever asked has another current folder.
+        if !dir.is_absolute() {
+            let what = "the folder of a backup is named in full";
+            return Err(LedgerError::Failed(String::from(what)));
+        }
+        let owner = self.owner;
+        let made = backup::make(&**owner.store(), owner.ledger(), dir, &|_, _| {}).await?;
+        let reply = Reply::Backup {
+            size: made.size,
+            root: made.root,
+            bytes: made.bytes,
+        };
+        Ok((reply, Vec::new()))
     }
 
     async fn read(&self, ask: Ask) -> Result<Answered, LedgerError> {
@@ -332,4 +360,15 @@ fn done(result: Result<(), LedgerError>) -> Result<Answered, LedgerError> {
 
 fn is(result: Result<bool, LedgerError>) -> Result<Answered, LedgerError> {
     result.map(|so| (Reply::Is { so }, Vec::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_is_nothing_for_whoever_is_inside_of_a_run() {
+        assert!(matches!(grants(&Ask::Backup {}), Grants::Yes(None)));
+        assert!(matches!(grants(&Ask::Tail {}), Grants::No));
+    }
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::reading::Reading;
+use crate::ui::bar::{Bar, Read};
 use crate::wiring::Wiring;
 
 /// Write records and contents as JSON lines that audit verify checks
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &ExportArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
 fn to_stdout(wiring: &mut Wiring<'_>, reading: &Reading, what: What) -> Result<(), CommandError> {
     let sink: Box<dyn Write + Send> = Box::new(std::io::sink());
     let mut out = std::mem::replace(&mut wiring.printer.io().stdout, sink);
-    let exported = wiring.block_on(export(reading.store(), what, &mut out));
+    let exported = exported(wiring, reading, what, &mut out);
     wiring.printer.io().stdout = out;
     match exported {
         Ok(exported) => {
@@ -85,6 +86,22 @@ fn to_stdout(wiring: &mut Wiring<'_>, reading: &Reading, what: What) -> Result<(
         }
         Err(error) => Err(failed(error)),
     }
+}
+
+/// Writes it all, and shows how far that is.
+fn exported(
+    wiring: &Wiring<'_>,
+    reading: &Reading,
+    what: What,
+    out: &mut (dyn Write + Send),
+) -> Result<Exported, ExportWriteError> {
+    let bar = Bar::new(&wiring.printer, "exporting");
+    let done = wiring.block_on(async {
+        let read = Read::new(reading.store(), &bar).await;
+        export(&read, what, out).await
+    });
+    bar.end();
+    done
 }
 
 fn say_unreadable(wiring: &mut Wiring<'_>, exported: Exported) {
@@ -119,8 +136,7 @@ fn to_file(
             }
         })?;
     let mut out = BufWriter::new(file);
-    let written = wiring
-        .block_on(export(reading.store(), what, &mut out))
+    let written = exported(wiring, reading, what, &mut out)
         .map_err(failed)
         .and_then(|exported| {
             out.flush()?;

@@ -18,6 +18,7 @@ use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::home::Scratch;
 use crate::reading::quietly;
+use crate::ui::bar::{Bar, Read as BarRead};
 use crate::ui::text;
 use crate::wire::verify::{FindingOut, Verified};
 use crate::wiring::Wiring;
@@ -78,7 +79,12 @@ fn of_ledger(wiring: &mut Wiring<'_>) -> Result<Verified, CommandError> {
         };
         let head = HeadFile::open(&head_dir).ok();
         let head = head.as_ref().map(|file| HeadPosition::from(file.current()));
-        let report = wiring.block_on(verify(&*store, head, Some(&Gate)));
+        let bar = Bar::new(&wiring.printer, "verifying");
+        let report = wiring.block_on(async {
+            let read = BarRead::new(&*store, &bar).await;
+            verify(&read, head, Some(&Gate)).await
+        });
+        bar.end();
         let mut verified = Verified::from(report);
         if let Some((kind, why)) = why.and_then(|why| own_finding(&why, verified.ok)) {
             verified.findings.push(FindingOut::of_store(kind, why));

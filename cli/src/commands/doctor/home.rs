@@ -71,9 +71,18 @@ fn others_may_write(meta: &Metadata, user: u32) -> bool {
 /// Owners and modes of the home and all below.
 fn access(found: &mut Checkup, home: &Home, user: u32) {
     let mut seen = Seen::default();
-    if let Err(error) = walk(&home.dir, user, &mut seen) {
-        let what = format!("cannot look at {}: {error}", home.dir.display());
-        return found.fail("access", what, "is it yours, and readable?");
+    // Whoever may write the head file can hide that records were lost.
+    let head = home.ledger().map(|ledger| home.head_dir(ledger));
+    for folder in [Some(home.dir.clone()), head].into_iter().flatten() {
+        match walk(&folder, user, &mut seen) {
+            // Whether the head file is there is asked of the ledger.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let what = format!("cannot look at {}: {error}", folder.display());
+                return found.fail("access", what, "is it yours, and readable?");
+            }
+            Ok(()) => {}
+        }
     }
     if !seen.foreign.is_empty() {
         let what = format!("not yours: {}", names(&seen.foreign));

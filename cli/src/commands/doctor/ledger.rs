@@ -1,10 +1,12 @@
 //! Whether the ledger opens, ends where its head file says, and is not ahead of the clock.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use placet_ledger::envelope::Recorded;
 use placet_ledger::event::Event;
 use placet_ledger::id::Position;
+use placet_ledger::ledger::Ledger;
 use placet_ledger::store::head::HeadFile;
 use placet_ledger::store::sled::{OpenError, SledStore};
 use placet_ledger::store::{ReadStore, Stored};
@@ -14,6 +16,7 @@ use super::Checkup;
 use crate::error::{CommandError, Kind};
 use crate::home::{Home, Scratch};
 use crate::io::Io;
+use crate::opening::Opening;
 use crate::reading::{damaged, now, quietly};
 
 /// What the ledger says of itself.
@@ -23,7 +26,7 @@ struct Ends {
     last: Option<Recorded>,
 }
 
-/// Looks at the ledger in a copy.
+/// Looks at the ledger in a copy, or through whoever holds it.
 pub(super) fn check(found: &mut Checkup, home: &Home, io: &Io) {
     let Some(ledger) = home.ledger() else {
         return absent(found, home);
@@ -36,11 +39,15 @@ pub(super) fn check(found: &mut Checkup, home: &Home, io: &Io) {
     // A store that is damaged may make the library under it panic.
     let opened = quietly(|| {
         let (store, why) = SledStore::open_copy(&home.dir, &head_dir, scratch.dir())?;
-        Ok((store.ledger(), read(&store), why))
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let ends = runtime
+            .map_err(CommandError::from)
+            .and_then(|runtime| runtime.block_on(read(&store)));
+        Ok((store.ledger(), ends, why))
     });
     let (id, ends, why) = match opened {
         Ok(Ok(opened)) => opened,
-        Ok(Err(OpenError::InUse { pid })) => return in_use(found, pid),
+        Ok(Err(OpenError::InUse { pid })) => return in_use(found, home, &head_dir, pid),
         Ok(Err(error)) => return found.error("ledger", &error.into()),
         Err(panic) => {
             let what = format!("reading the store failed: {panic}");
@@ -99,19 +106,43 @@ fn absent(found: &mut Checkup, home: &Home) {
     }
 }
 
-fn in_use(found: &mut Checkup, pid: Option<u32>) {
+/// Looks through whoever holds the ledger.
+fn in_use(found: &mut Checkup, home: &Home, head_dir: &Path, pid: Option<u32>) {
     let by = pid.map_or_else(
         || "another process".to_owned(),
         |pid| format!("process {pid}"),
     );
-    let what = format!("in use by {by}: it was not looked at");
-    found.warn("ledger", what, "ask again when that is done");
+    let opening = Arc::new(Opening::new(home.clone(), head_dir.to_owned(), None));
+    let runtime = match tokio::runtime::Builder::new_current_thread().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return found.error("ledger", &error.into()),
+    };
+    let Ok(ledger) = runtime.block_on(Ledger::shared(opening.clone())) else {
+        let why = opening.failed().map(|error| error.message());
+        let why = why.unwrap_or_else(|| "it does not answer".to_owned());
+        let what = format!("in use by {by}: it was not looked at: {why}");
+        return found.warn("ledger", what, "ask again when that is done");
+    };
+    let ends = runtime.block_on(read(&ledger));
+    match ends {
+        Ok(ends) => {
+            let (id, size) = (ledger.ledger(), ends.size);
+            let format = format(ends.first.as_ref());
+            let what = format!("{id}, format {format}, {size} records, in use by {by}");
+            found.ok("ledger", what);
+            if let Some(last) = &ends.last {
+                clock(found, last.envelope.at(), now());
+            }
+            head(found, head_dir);
+        }
+        Err(error) => found.error("ledger", &error),
+    }
+    ledger.close();
 }
 
 /// How many records there are, the first and the last of them.
-fn read(store: &SledStore) -> Result<Ends, CommandError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let read = runtime.block_on(async {
+async fn read(store: &dyn ReadStore) -> Result<Ends, CommandError> {
+    let read = async {
         let size = store.tail().await?.size;
         let last = Position::new(size.saturating_sub(1));
         let one = |page: Vec<Stored>| page.into_iter().next().map(Stored::parse).transpose();
@@ -120,8 +151,8 @@ fn read(store: &SledStore) -> Result<Ends, CommandError> {
             first: one(store.read_all(Position::ZERO, 1).await?)?,
             last: one(store.read_all(last, 1).await?)?,
         })
-    });
-    read.map_err(damaged)
+    };
+    read.await.map_err(damaged)
 }
 
 /// The format that the first record tells.

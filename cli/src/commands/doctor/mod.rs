@@ -25,7 +25,8 @@ const ASSURANCE: &str = "same-user";
 
 /// Check home, ledger, config and terminal
 ///
-/// A line a finding: ok, warn or fail. Nothing is changed; the ledger is looked at in a copy.
+/// A line a finding: ok, warn or fail. Nothing is changed; the ledger is looked at in a copy, or
+/// through the process that holds it.
 /// Exit 1 where something fails, 6 where the ledger is not as it was written.
 ///
 /// Example: placet doctor

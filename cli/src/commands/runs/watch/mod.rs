@@ -1,23 +1,21 @@
 //! `placet runs watch`: follow what is recorded.
 //!
-//! One process at a time holds a ledger, so a watch opens it for a moment, reads what is new and
-//! lets it go. It opens only when the head file says that something was appended, or when it found
-//! the ledger in use: whoever drives a run is not kept waiting by those who look on. What a driver
-//! appended that was killed between two looks is seen with the next append.
+//! A watch reads the log from a position on, again and again, whoever holds the ledger: through
+//! that process, or held here and served to the others. Whoever drives a run is not kept waiting
+//! by those who look on, and what is recorded is seen at the next look.
 
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use placet_ledger::envelope::Recorded;
 use placet_ledger::event::Event;
 use placet_ledger::id::{Position, StreamId, Version};
-use placet_ledger::store::head::HeadFile;
+use placet_ledger::ledger::Ledger;
+use placet_ledger::store::ReadStore;
 use placet_ledger::store::pages::{each_of_log, read_stream};
-use placet_ledger::store::sled::{OpenError, SledStore};
 use placet_ledger::view::{Projection, Row, RunList, row};
 use tokio::time::timeout;
 
@@ -29,14 +27,13 @@ use crate::wire::log::EventOut;
 use crate::wiring::Wiring;
 
 /// Between two looks.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Follow what is recorded, a line a record
 ///
 /// Of a run: all its records, and then what comes, until it is finished. Without one: what every
-/// run records from now on. With --json, a line is an event as run --events prints it. One process
-/// at a time holds a ledger in this release, so that what a driver records is seen when it lets the
-/// ledger go.
+/// run records from now on. With --json, a line is an event as run --events prints it. What another
+/// process records is seen as it comes, and nobody waits for whoever looks on.
 ///
 /// Example: placet runs watch b3e41f
 #[derive(Debug, Args)]
@@ -61,9 +58,21 @@ fn follow(
     wiring: &mut Wiring<'_>,
     wait: &mut dyn FnMut(&Wiring<'_>) -> bool,
 ) -> Result<ExitStatus, CommandError> {
-    let mut watch = Watch::new(args.run, wiring.head_dir()?);
+    let ledger = wiring.reach()?;
+    let watched = look_on(args, &ledger, wiring, wait);
+    ledger.close();
+    watched
+}
+
+fn look_on(
+    args: WatchArgs,
+    ledger: &Ledger,
+    wiring: &mut Wiring<'_>,
+    wait: &mut dyn FnMut(&Wiring<'_>) -> bool,
+) -> Result<ExitStatus, CommandError> {
+    let mut watch = wiring.block_on(Watch::new(args.run, ledger))?;
     loop {
-        let new = watch.look(wiring)?;
+        let new = wiring.block_on(watch.look(ledger))?;
         watch.tell(&new, wiring)?;
         if watch.is_over(&new) || wiring.printer.is_unread() {
             return Ok(ExitStatus::Done);
@@ -87,70 +96,32 @@ enum Scope {
 /// How far somebody has read.
 struct Watch {
     scope: Scope,
-    head_dir: PathBuf,
-    /// What the head file said when everything was read; none where a look was in vain.
-    head: Option<u64>,
     /// The first position that was not read yet.
     next: Position,
     /// Every run so far.
     runs: RunList,
-    /// Whether it was said that the ledger is in use.
-    told: bool,
 }
 
 impl Watch {
-    fn new(named: Option<String>, head_dir: PathBuf) -> Self {
-        let now = head_size(&head_dir).unwrap_or(0);
-        Self {
-            scope: named.map_or(Scope::All(Position::new(now)), Scope::Named),
-            head_dir,
-            head: None,
+    async fn new(named: Option<String>, ledger: &Ledger) -> Result<Self, CommandError> {
+        let scope = if let Some(named) = named {
+            Scope::Named(named)
+        } else {
+            let tail = ledger.tail().await.map_err(reading::damaged)?;
+            Scope::All(Position::new(tail.size))
+        };
+        Ok(Self {
+            scope,
             next: Position::ZERO,
             runs: RunList::new(),
-            told: false,
-        }
+        })
     }
 
     /// What came since the last look, as far as it is followed.
-    fn look(&mut self, wiring: &mut Wiring<'_>) -> Result<Vec<Recorded>, CommandError> {
-        let head = head_size(&self.head_dir);
-        if head.is_some() && head == self.head {
-            return Ok(Vec::new());
-        }
-        let store = match SledStore::open_read_only(&wiring.home.dir, &self.head_dir) {
-            Ok((store, None)) => store,
-            Ok((_, Some(why))) | Err(why) => return self.in_vain(why, wiring),
-        };
-        let new = wiring.block_on(self.read(&store));
-        store.close();
-        // It was read before the store was opened: what is newer is not taken for seen.
-        self.head = head;
-        new
-    }
-
-    /// A ledger that somebody holds is waited for; one that takes no writes will have no news.
-    fn in_vain(
-        &mut self,
-        why: OpenError,
-        wiring: &mut Wiring<'_>,
-    ) -> Result<Vec<Recorded>, CommandError> {
-        let OpenError::InUse { .. } = &why else {
-            return Err(why.into());
-        };
-        self.head = None;
-        if !self.told {
-            wiring
-                .printer
-                .note(&format!("{why}: waiting until it is let go"));
-            self.told = true;
-        }
-        Ok(Vec::new())
-    }
-
-    async fn read(&mut self, store: &SledStore) -> Result<Vec<Recorded>, CommandError> {
+    async fn look(&mut self, ledger: &Ledger) -> Result<Vec<Recorded>, CommandError> {
         let mut new = Vec::new();
         let (scope, runs, next) = (&self.scope, &mut self.runs, &mut self.next);
-        let read = each_of_log(store, *next, |recorded| {
+        let read = each_of_log(ledger, *next, |recorded| {
             runs.apply(&recorded);
             *next = Position::new(recorded.position.get().saturating_add(1));
             let wanted = match scope {
@@ -166,7 +137,7 @@ impl Watch {
         read.await.map_err(reading::damaged)?;
         if let Scope::Named(prefix) = &self.scope {
             let run = self.runs.find(prefix)?.run().stream();
-            let all = read_stream(store, run, Version::ZERO).await;
+            let all = read_stream(ledger, run, Version::ZERO).await;
             new = all.map_err(reading::damaged)?;
             self.scope = Scope::Run(run);
         }
@@ -201,10 +172,4 @@ impl Watch {
             Scope::Run(_) => new.iter().any(finished),
         }
     }
-}
-
-/// How many records there were when the head file was written, if that can be read now.
-fn head_size(head_dir: &std::path::Path) -> Option<u64> {
-    let head = HeadFile::open(head_dir).ok()?;
-    Some(head.current().size())
 }

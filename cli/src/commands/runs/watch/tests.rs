@@ -240,46 +240,38 @@ fn a_line_of_json_is_an_event_of_the_log() {
 }
 
 #[test]
-fn a_ledger_in_use_is_waited_for() {
+fn whoever_comes_while_a_watch_holds_the_ledger_is_served() {
     let place = Place::new();
     let run = place.start();
     let home = place.0.path().join("data/placet");
-    let ledger = SledStore::ledger_at(&home).unwrap();
-    let head_dir = place.0.path().join("state/placet").join(ledger.to_string());
-    let mut held = Some(SledStore::open(&home, &head_dir).unwrap());
-    let mut notes = String::new();
+    let socket = home.join("socket");
     let mut looks = 0;
-    let (_, rest) = place.watch(Some(&run), false, &mut |shown, told| {
-        notes.push_str(&told);
+    place.watch(None, false, &mut |_, told| {
+        assert_eq!(told, "");
         looks += 1;
-        match looks {
-            1 => assert_eq!(shown, ""),
-            2 => drop(held.take()),
-            _ => assert_eq!(types(&shown).first(), Some(&"run.started")),
+        assert!(socket.exists(), "the watch serves the ledger");
+        // Another one reads and writes through it, and is not kept waiting.
+        assert_eq!(place.call(&["runs", "show", &run]).0, 0);
+        if looks == 1 {
+            return place.call(&["runs", "cancel", &run, "--note", "no"]).0 == 0;
         }
-        looks < 3
+        false
     });
-    let pid = std::process::id();
-    let told = format!("the store is in use by process {pid}: waiting until it is let go\n");
-    assert_eq!((notes, rest.as_str(), looks), (told, "", 3));
+    assert_eq!(looks, 2);
+    assert!(!socket.exists(), "nothing is served once the watch is over");
 }
 
 #[test]
-fn a_ledger_that_nobody_appended_to_is_not_opened_again() {
+fn a_ledger_that_takes_no_writes_is_not_watched() {
     let place = Place::new();
     let run = place.start();
-    let home = place.0.path().join("data/placet");
-    let mut looks = 0;
-    place.watch(Some(&run), false, &mut |_, told| {
-        assert_eq!(told, "");
-        if looks == 0 {
-            // Another look into it would fail.
-            std::fs::rename(&home, place.0.path().join("away")).unwrap();
-        }
-        looks += 1;
-        looks < 3
-    });
-    assert_eq!(looks, 3);
+    std::fs::remove_dir_all(place.0.path().join("state")).unwrap();
+    let (code, shown) = place.call(&["runs", "watch", &run]);
+    assert_eq!(code, 6, "{shown}");
+    assert!(
+        shown.contains("the head file of the store is missing"),
+        "{shown}"
+    );
 }
 
 #[test]
