@@ -5,7 +5,7 @@
 //!     [--dir FOLDER]
 //! ```
 //!
-//! Over one ledger that the engine wrote: a run of 10,000 events and many short ones that wait.
+//! Over one ledger that the engine wrote: one long run, and many short ones that wait.
 
 #![allow(
     clippy::disallowed_methods,
@@ -39,6 +39,7 @@ fn main() {
     let folder = arguments.folder();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .enable_time()
         .build()
         .unwrap();
     let (calls, waiting) = if quick { (200, 100) } else { (1_000, 1_000) };
