@@ -7,7 +7,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::spelled;
 
 /// What a hash is for; each has a key of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,8 +71,8 @@ impl Purpose {
 pub struct DigestError(String);
 
 /// 32 bytes of hash, written as 64 lower-case hex digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(into = "String")]
 pub struct Digest([u8; 32]);
 
 impl Digest {
@@ -92,7 +94,12 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // Two digits at a time through the formatter would cost more than hashing a record.
+        let mut text = [0; 64];
+        for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [digit(byte >> 4), digit(byte & 15)];
+        }
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -122,12 +129,24 @@ impl FromStr for Digest {
     }
 }
 
+/// The lower-case hex digit of a value below 16.
+const fn digit(value: u8) -> u8 {
+    let first = if value < 10 { b'0' } else { b'a' - 10 };
+    first.wrapping_add(value)
+}
+
 /// The value of one lower-case hex digit.
 const fn hex(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
         b'a'..=b'f' => Some(digit.wrapping_sub(b'a').wrapping_add(10)),
         _ => None,
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        spelled::read(deserializer)
     }
 }
 

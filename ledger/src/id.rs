@@ -3,10 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
 use crate::limits::NAME_BYTES_MAX;
+use crate::spelled;
 
 /// Why a text is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,8 +32,8 @@ pub enum IdError {
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(into = "String")]
         pub struct $name(Uuid);
 
         impl $name {
@@ -64,7 +66,18 @@ macro_rules! uuid_id {
             fn from_str(text: &str) -> Result<Self, IdError> {
                 let wrong = || IdError::Uuid(text.chars().take(80).collect());
                 let uuid = Uuid::try_parse(text).map_err(|_| wrong())?;
-                if uuid.as_hyphenated().to_string() == text { Ok(Self(uuid)) } else { Err(wrong()) }
+                let spelling = &mut [0; Hyphenated::LENGTH];
+                if uuid.as_hyphenated().encode_lower(spelling) == text {
+                    Ok(Self(uuid))
+                } else {
+                    Err(wrong())
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                spelled::read(deserializer)
             }
         }
 
@@ -232,8 +245,8 @@ impl fmt::Display for Position {
 }
 
 /// One call of a run: `c1`, `c2`, ..., rising over the whole run and never used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(into = "String")]
 pub struct CallId(u32);
 
 impl CallId {
@@ -266,12 +279,17 @@ impl FromStr for CallId {
     fn from_str(text: &str) -> Result<Self, IdError> {
         let wrong = || IdError::Call(text.chars().take(80).collect());
         let digits = text.strip_prefix('c').ok_or_else(wrong)?;
-        let number: u32 = digits.parse().map_err(|_| wrong())?;
-        if number == 0 || number.to_string() != digits {
-            Err(wrong())
-        } else {
-            Ok(Self(number))
+        // The parser of numbers takes a sign and zeros in front, too.
+        if !digits.starts_with(|first| matches!(first, '1'..='9')) {
+            return Err(wrong());
         }
+        digits.parse().map(Self).map_err(|_| wrong())
+    }
+}
+
+impl<'de> Deserialize<'de> for CallId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        spelled::read(deserializer)
     }
 }
 

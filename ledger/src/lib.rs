@@ -33,6 +33,7 @@ pub mod remote;
 pub mod risk;
 pub mod run;
 pub mod sentence;
+mod spelled;
 pub mod steered;
 pub mod store;
 pub mod time;

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
-use serde::{Deserialize, Serialize};
+use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::spelled;
 
 /// Why a text is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -12,8 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct TimeError(String);
 
 /// Microseconds since 1970-01-01 UTC; written as RFC 3339 with six fractional digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(into = "String")]
 pub struct Timestamp(i64);
 
 impl Timestamp {
@@ -65,14 +67,41 @@ impl FromStr for Timestamp {
 
     fn from_str(text: &str) -> Result<Self, TimeError> {
         let wrong = || TimeError(text.chars().take(80).collect());
-        let time =
-            NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.6fZ").map_err(|_| wrong())?;
-        let stamp = Self::from_micros(time.and_utc().timestamp_micros()).ok_or_else(wrong)?;
-        if stamp.to_string() == text {
-            Ok(stamp)
-        } else {
-            Err(wrong())
-        }
+        read(text.as_bytes()).ok_or_else(wrong)
+    }
+}
+
+/// Reads the one spelling there is, by the places of its digits.
+fn read(text: &[u8]) -> Option<Timestamp> {
+    let text: &[u8; 27] = text.try_into().ok()?;
+    let [.., b'Z'] = text else { return None };
+    let marks = [
+        (4, b'-'),
+        (7, b'-'),
+        (10, b'T'),
+        (13, b':'),
+        (16, b':'),
+        (19, b'.'),
+    ];
+    if marks.iter().any(|&(at, mark)| text.get(at) != Some(&mark)) {
+        return None;
+    }
+    let number = |from: usize, to: usize| {
+        text.get(from..to)?.iter().try_fold(0_u32, |value, byte| {
+            let digit = byte.is_ascii_digit().then(|| byte.wrapping_sub(b'0'))?;
+            value.checked_mul(10)?.checked_add(digit.into())
+        })
+    };
+    let year = i32::try_from(number(0, 4)?).ok()?;
+    let day = NaiveDate::from_ymd_opt(year, number(5, 7)?, number(8, 10)?)?;
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let time = day.and_hms_micro_opt(hour, minute, second, number(20, 26)?)?;
+    Timestamp::from_micros(time.and_utc().timestamp_micros())
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        spelled::read(deserializer)
     }
 }
 
@@ -92,6 +121,8 @@ impl From<Timestamp> for String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -105,9 +136,27 @@ mod tests {
             "2026-12-01t09:00:01.242000z",
             "2026-12-01T09:00:60.000000Z",
             "2026-13-01T09:00:01.242000Z",
+            "2026-02-29T09:00:01.242000Z",
+            "2026-12-01T24:00:01.242000Z",
+            "2026-12-01T09:60:01.242000Z",
+            "2026-12-01 09:00:01.242000Z",
+            "2026-12-01T09:00:01.2420000",
+            "2026-12-01T09:00:01.24200aZ",
+            "2026-12-01T09:00:+1.242000Z",
+            "02026-12-01T09:00:01.24200Z",
             "+2026-12-01T09:00:01.242000Z",
         ] {
             assert!(wrong.parse::<Timestamp>().is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_is_read_back_as_it_was_written(
+            micros in -62_167_219_200_000_000..=LAST_MICROS,
+        ) {
+            let time = Timestamp::from_micros(micros).unwrap();
+            prop_assert_eq!(time.to_string().parse(), Ok(time));
         }
     }
 

@@ -297,13 +297,19 @@ impl World {
 
     /// Starts a run; nothing is driven yet.
     pub async fn start(&mut self, script: Script, options: Options) -> Result<RunId, WorldError> {
+        let new = self.prepare(script, options)?;
+        Ok(self.engine.start(&person()?, new).await?)
+    }
+
+    /// What [`Self::start`] starts, for several runs that start at once.
+    pub fn prepare(&mut self, script: Script, options: Options) -> Result<NewRun, WorldError> {
         let run = RunId::new(self.stamps.uuid());
         let model: Name = format!("script-{}", self.models.len()).parse()?;
         let reached = self.tools.reached().clone();
         let scripted = Arc::new(ScriptModel::new(script, self.vanished.clone(), reached));
         self.tools.add_model(model.clone(), scripted.clone());
         self.models.insert(run, (model.clone(), scripted));
-        let new = NewRun {
+        Ok(NewRun {
             containment: ContainmentRule::Prefer,
             narrowing: None,
             run,
@@ -321,8 +327,7 @@ impl World {
             attendance: options.attendance,
             park_expiry_ms: options.park_expiry_ms,
             binary: "0.1.0".parse()?,
-        };
-        Ok(self.engine.start(&person()?, new).await?)
+        })
     }
 
     /// Drives a run until it waits, ends, or the driver dies. After a death, the process is a new

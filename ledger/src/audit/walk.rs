@@ -30,10 +30,15 @@ pub(super) struct Read {
 
 impl Read {
     pub(super) fn new(position: Position, bytes: &std::sync::Arc<[u8]>) -> Self {
+        let parsed = Envelope::parse(std::sync::Arc::clone(bytes));
+        let digest = match &parsed {
+            Ok(envelope) => envelope.digest(),
+            Err(_) => digest(Purpose::Event, bytes),
+        };
         Self {
             position,
-            digest: digest(Purpose::Event, bytes),
-            parsed: Envelope::parse(std::sync::Arc::clone(bytes)),
+            digest,
+            parsed,
         }
     }
 }

@@ -133,20 +133,12 @@ impl<'a> Scan<'a> {
         if matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
             return Err(self.wrong("a number that is no integer"));
         }
-        let text = self
-            .bytes
-            .get(start..self.at)
-            .and_then(|text| std::str::from_utf8(text).ok());
-        let number = text.and_then(|text| text.parse::<i64>().ok());
-        let why = "an integer beyond +-(2^53 - 1), or not in its shortest form";
-        match number {
-            Some(n)
-                if (-INTEGER_MAX..=INTEGER_MAX).contains(&n)
-                    && text == Some(n.to_string().as_str()) =>
-            {
-                Ok(())
-            }
-            _ => Err(CanonicalError { at: start, why }),
+        let text = self.bytes.get(start..self.at).unwrap_or_default();
+        if is_shortest_integer(text) {
+            Ok(())
+        } else {
+            let why = "an integer beyond +-(2^53 - 1), or not in its shortest form";
+            Err(CanonicalError { at: start, why })
         }
     }
 
@@ -155,6 +147,12 @@ impl<'a> Scan<'a> {
         self.bump();
         let start = self.at;
         loop {
+            // What needs no look of its own is passed over in one go.
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            let plain = rest
+                .iter()
+                .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
+            self.at = self.at.saturating_add(plain.unwrap_or(rest.len()));
             match self.peek() {
                 Some(b'"') => {
                     let inner = self.bytes.get(start..self.at).unwrap_or_default();
@@ -162,8 +160,7 @@ impl<'a> Scan<'a> {
                     return Ok(inner);
                 }
                 Some(b'\\') => self.escape()?,
-                Some(0..=0x1f) => return Err(self.wrong("a raw control character")),
-                Some(_) => self.bump(),
+                Some(_) => return Err(self.wrong("a raw control character")),
                 None => return Err(self.wrong("the string ends early")),
             }
         }
@@ -199,6 +196,27 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// Whether a sign and digits are an integer within the bounds, without a zero in front.
+fn is_shortest_integer(text: &[u8]) -> bool {
+    let (negative, digits) = match text.split_first() {
+        Some((b'-', digits)) => (true, digits),
+        _ => (false, text),
+    };
+    match digits {
+        [] | [b'0', _, ..] => false,
+        [b'0'] => !negative,
+        // With more than 16 digits it is beyond the bounds whatever they are.
+        digits if digits.len() > 16 => false,
+        digits => {
+            let value = digits.iter().fold(0_i64, |value, digit| {
+                let digit = i64::from(digit.saturating_sub(b'0'));
+                value.saturating_mul(10).saturating_add(digit)
+            });
+            value <= INTEGER_MAX
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -224,6 +242,11 @@ mod tests {
             "+1",
             "9007199254740992",
             "-9007199254740992",
+            "10000000000000000",
+            "99999999999999999999",
+            "-",
+            "-01",
+            "00",
             "\"\\/\"",
             "\"\\u0041\"",
             "\"\\u000a\"",
@@ -256,6 +279,8 @@ mod tests {
             "0",
             "-1",
             "9007199254740991",
+            "-9007199254740991",
+            "1000000000000000",
             "\"\\u001f\\n\u{7f}\"",
             "true",
         ] {

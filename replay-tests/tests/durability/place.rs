@@ -159,8 +159,7 @@ fn read(folder: &Path, work: &Path, files: &mut Files) {
 
 /// The binary, on a place.
 pub(super) fn placet(place: &Place, arguments: &[&str]) -> Command {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let binary = BUILT.get_or_init(|| build(&["-p", "placet"]).join("placet"));
+    let binary = build().join("placet");
     let mut command = Command::new(binary);
     command
         .env("HOME", place.root())
@@ -174,22 +173,28 @@ pub(super) fn placet(place: &Place, arguments: &[&str]) -> Command {
 
 /// An example of the ledger's, built: a test has a path to binaries of its own package alone.
 pub(super) fn example(name: &str) -> PathBuf {
-    let features = ["--features", "conformance", "--example", name];
-    let arguments = [&["-p", "placet-ledger"][..], &features].concat();
-    build(&arguments).join("examples").join(name)
+    build().join("examples").join(name)
 }
 
-/// Builds something, which costs nothing where it was built, and says where it lies.
-fn build(arguments: &[&str]) -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--target-dir"])
-        .arg(target)
-        .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{errors}");
-    target.join("debug")
+/// Builds the binary and the example, and says where they lie.
+///
+/// Both at once and out of the whole workspace: cargo then gives every dependency the features
+/// that it has where all tests are built, and nothing is compiled a second time.
+fn build() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        let features = "placet/system-tests,placet-ledger/conformance,placet-replay/system-tests";
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--workspace", "--features", features])
+            .args(["--bin", "placet", "--example", "append", "--target-dir"])
+            .arg(target)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "{errors}");
+        target.join("debug")
+    });
+    built.clone()
 }

@@ -1,0 +1,184 @@
+//! The cycles themselves, over an engine with a scripted model and counted tools.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use placet_engine::engine::{NewRun, Stopped};
+use placet_ledger::answers::AnswerSet;
+use placet_ledger::approval::{Answer, CallAnswer};
+use placet_ledger::event::{Outcome, SegmentReason};
+use placet_ledger::id::RunId;
+use placet_ledger::owner::Work;
+use placet_ledger::store::EventStore;
+use placet_ledger::store::sled::SledStore;
+use placet_replay::faulty_store::FaultyStore;
+use placet_replay::script::{self, Script};
+use placet_replay::world::{Drove, Options, World, ledger_id, person};
+use serde_json::json;
+
+use crate::measure::bytes_below;
+
+/// What the scripts of the peers propose, as one text.
+const MEMO: &str = "the policy requires a second reviewer for amounts above the limit ";
+
+fn script(calls: usize) -> Script {
+    let script = (0..calls).fold(Script::new(), |script, number| {
+        let arguments = json!({"key": format!("k{number:04}"), "value": MEMO.repeat(8)});
+        script.calls([script::call("set", &arguments)])
+    });
+    script.says("Done.")
+}
+
+fn store(folder: &Path) -> Arc<dyn EventStore> {
+    let (home, head) = (folder.join("home"), folder.join("head"));
+    Arc::new(SledStore::create(&home, ledger_id(), &head).unwrap())
+}
+
+/// How many appends one cycle makes.
+pub(crate) async fn appends_of_one(folder: &Path) -> u64 {
+    let store = FaultyStore::new(store(folder));
+    let count = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let mut world = World::over(store.clone()).await.unwrap();
+    let counted = Arc::clone(&count);
+    store.watch(move |_| {
+        counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    });
+    let new = world.prepare(script(1), Options::default()).unwrap();
+    one(&world, new).await;
+    count.load(std::sync::atomic::Ordering::SeqCst)
+}
+
+/// So many cycles of runs of their own, so many at once: how long each took, and how long it took
+/// before the first began.
+pub(crate) async fn cycles(
+    folder: &Path,
+    cycles: usize,
+    at_once: usize,
+) -> (Vec<Duration>, Duration) {
+    let before = Instant::now();
+    let mut world = World::over(store(folder)).await.unwrap();
+    let mut lanes: Vec<Vec<NewRun>> = (0..at_once).map(|_| Vec::new()).collect();
+    for number in 0..cycles {
+        let new = world.prepare(script(1), Options::default()).unwrap();
+        lanes[number % at_once].push(new);
+    }
+    let world = Arc::new(world);
+    let setup = before.elapsed();
+    let lanes: Vec<_> = lanes
+        .into_iter()
+        .map(|runs| {
+            let world = Arc::clone(&world);
+            tokio::spawn(async move {
+                let mut waits = Vec::with_capacity(runs.len());
+                for new in runs {
+                    let begun = Instant::now();
+                    one(&world, new).await;
+                    waits.push(begun.elapsed());
+                }
+                waits
+            })
+        })
+        .collect();
+    let mut waits = Vec::with_capacity(cycles);
+    for lane in lanes {
+        waits.extend(lane.await.unwrap());
+    }
+    (waits, setup)
+}
+
+/// One run from its start to its end, with an approval.
+async fn one(world: &World, new: NewRun) {
+    let engine = world.engine();
+    let run = engine.start(&person().unwrap(), new).await.unwrap();
+    let stopped = engine.drive(run, SegmentReason::Start, None).await.unwrap();
+    assert_eq!(stopped, Stopped::Waits);
+    approve(world, run).await;
+    let stopped = engine.drive(run, SegmentReason::Resumed, None).await;
+    assert_eq!(stopped.unwrap(), Stopped::Ended(Outcome::Completed));
+}
+
+async fn approve(world: &World, run: RunId) {
+    let pending = world.pending(run).await.unwrap();
+    let line = |(&call, &request): (&_, &_)| CallAnswer {
+        call,
+        request,
+        answer: Answer::Approve,
+        note: None,
+    };
+    let lines: Vec<_> = pending.iter().map(line).collect();
+    let set = AnswerSet::covering(world.answer_id(), &pending, lines).unwrap();
+    world
+        .engine()
+        .answer(run, &person().unwrap(), set)
+        .await
+        .unwrap();
+}
+
+/// What one run with many approvals came to.
+pub(crate) struct History {
+    waits: Vec<Duration>,
+    work: Vec<(u64, u64)>,
+    disk: u64,
+}
+
+/// One run with so many approvals in a row.
+pub(crate) async fn history(folder: &Path, approvals: usize) -> History {
+    let mut world = World::over(store(folder)).await.unwrap();
+    let options = Options::default();
+    let (run, mut drove) = world.run(script(approvals), options).await.unwrap();
+    let (mut waits, mut work) = (Vec::new(), Vec::new());
+    while drove == Drove::Waits {
+        let (begun, before) = (Instant::now(), world.ledger().work());
+        world.approve(run).await.unwrap();
+        drove = world.drive(run).await.unwrap();
+        waits.push(begun.elapsed());
+        work.push(less(world.ledger().work(), before));
+    }
+    assert_eq!(drove, Drove::Ended(Outcome::Completed));
+    drop(world);
+    let disk = bytes_below(folder);
+    History { waits, work, disk }
+}
+
+const fn less(after: Work, before: Work) -> (u64, u64) {
+    (
+        after.records_read - before.records_read,
+        after.events_folded - before.events_folded,
+    )
+}
+
+impl History {
+    /// The median of the ten cycles up to one.
+    fn around(&self, number: usize) -> Duration {
+        let last = &self.waits[number.saturating_sub(10)..number];
+        crate::percentile(&mut last.to_vec(), 0.5)
+    }
+
+    /// The tenth, and the last that proposes another call.
+    fn places(&self) -> [usize; 2] {
+        [10, self.waits.len() - 1]
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::from(
+            "| approval of one run | records read | events folded | time |\n|---|---|---|---|\n",
+        );
+        for number in self.places() {
+            let (read, folded) = self.work[number - 1];
+            let time = crate::short(self.around(number));
+            text += &format!("| {number} | {read} | {folded} | {time} |\n");
+        }
+        let (count, disk) = (self.waits.len(), self.disk as f64 / 1024.0 / 1024.0);
+        text + &format!("\n{count} approvals: {disk:.1} MiB on disk")
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let [early, late] = self.places();
+        let ms = |number| self.around(number).as_secs_f64() * 1e3;
+        json!({
+            "peer": "placet", "mode": "history", "k": self.waits.len(), "at_10_ms": ms(early),
+            "at_last_ms": ms(late), "bytes": self.disk,
+        })
+    }
+}

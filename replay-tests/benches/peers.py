@@ -1,0 +1,29 @@
+"""The table of `peers.sh`: medians over the rounds, and ratios within each."""
+import json
+import statistics
+import sys
+
+OURS = "placet"
+
+
+def cycles(path):
+    """What one round measured, by who it was."""
+    with open(path) as lines:
+        rows = [json.loads(line) for line in lines if line.startswith("{")]
+    return {row["peer"]: row for row in rows if row["mode"] == "cycles"}
+
+
+def spread(values):
+    return f"{statistics.median(values):.1f} [{min(values):.1f}-{max(values):.1f}]"
+
+
+rounds = [cycles(path) for path in sys.argv[1:]]
+print("| | cycles/s | p50 ms | p99 ms | one run of placet: p50 is times faster | 64 runs of placet: cycles/s are times as many |")
+print("|---|---|---|---|---|---|")
+for peer in rounds[0]:
+    middle = {key: statistics.median(r[peer][key] for r in rounds) for key in ("cycles_per_s", "p50_ms", "p99_ms")}
+    faster = spread([r[peer]["p50_ms"] / r[OURS]["p50_ms"] for r in rounds])
+    many = spread([r[OURS + "-64"]["cycles_per_s"] / r[peer]["cycles_per_s"] for r in rounds])
+    if peer.startswith(OURS):
+        faster = many = "-"
+    print(f"| {peer} | {middle['cycles_per_s']:.0f} | {middle['p50_ms']:.2f} | {middle['p99_ms']:.2f} | {faster} | {many} |")

@@ -1,0 +1,105 @@
+//! Verification, loading and folding, opening, and the inbox, beside what memory allows.
+//!
+//! ```text
+//! cargo bench -p placet-replay --features bench --bench reads -- [--quick] [--rounds N]
+//!     [--dir FOLDER]
+//! ```
+//!
+//! Over one ledger that the engine wrote: one long run, and many short ones that wait.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    missing_docs,
+    reason = "a bench: it measures time, prints, and fails by panicking"
+)]
+
+#[path = "../measure/mod.rs"]
+mod measure;
+mod passes;
+mod written;
+
+use std::time::{Duration, Instant};
+
+use measure::{Arguments, Spread, rate, short};
+use passes::Log;
+
+fn main() {
+    let arguments = Arguments::read();
+    let quick = arguments.has("--quick");
+    let rounds = arguments
+        .count("--rounds")
+        .unwrap_or(if quick { 3 } else { 9 });
+    let folder = arguments.folder();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .unwrap();
+    let (calls, waiting) = if quick { (200, 100) } else { (1_000, 1_000) };
+    let run = runtime.block_on(written::ledger(folder.path(), calls, waiting));
+    println!("{}; {rounds} rounds\n", measure::load());
+
+    let opened = (0..rounds).map(|_| time(|| written::open(folder.path())).0);
+    let opened = middle(opened.collect());
+    let log = runtime.block_on(Log::read(written::open(folder.path())));
+    let (records, mib) = (log.records(), log.bytes() as f64 / 1024.0 / 1024.0);
+    println!(
+        "{records} records, {mib:.1} MiB of them; {calls} calls in one run, {waiting} runs wait\n"
+    );
+
+    let mut measured: Vec<[Duration; passes::PASSES.len()]> = Vec::new();
+    for _ in 0..rounds {
+        measured.push(passes::PASSES.map(|(_, pass)| time(|| pass(&log)).0));
+    }
+    println!("| pass, one thread | records/s | share of the limit |\n|---|---|---|");
+    for (index, (name, _)) in passes::PASSES.iter().enumerate() {
+        let rates = measured
+            .iter()
+            .map(|round| records as f64 / round[index].as_secs_f64());
+        let shares = measured
+            .iter()
+            .map(|round| round[0].as_secs_f64() / round[index].as_secs_f64());
+        let (rates, shares) = (Spread::of(rates), Spread::of(shares));
+        println!("| {name} | {} | {} |", rate(rates.median), shares.ratio());
+    }
+
+    let mut folds = Vec::new();
+    let mut inboxes = Vec::new();
+    let (mut events, mut cards) = (0, 0);
+    for _ in 0..rounds {
+        let (taken, count) = time(|| log.load_and_fold(run));
+        folds.push(taken);
+        events = count;
+        let (taken, count) = time(|| log.inbox());
+        inboxes.push(taken);
+        cards = count;
+    }
+    println!("\n| | median |\n|---|---|");
+    println!(
+        "| load and fold a run of {events} events, warm | {} |",
+        short(middle(folds))
+    );
+    println!("| open the store, warm | {} |", short(opened));
+    println!(
+        "| inbox of {cards} calls, from the whole log | {} |",
+        short(middle(inboxes))
+    );
+    println!("\n{}", measure::load());
+}
+
+fn time<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let begun = Instant::now();
+    let done = work();
+    (begun.elapsed(), done)
+}
+
+fn middle(mut times: Vec<Duration>) -> Duration {
+    measure::percentile(&mut times, 0.5)
+}

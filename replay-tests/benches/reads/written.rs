@@ -1,0 +1,44 @@
+//! The ledger that is read: written by the engine through its scripted model and counted tools.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use placet_ledger::event::Outcome;
+use placet_ledger::id::RunId;
+use placet_ledger::policy::ApprovalPolicy;
+use placet_ledger::store::sled::SledStore;
+use placet_replay::script::{self, Script};
+use placet_replay::world::{Drove, Options, World, ledger_id};
+use serde_json::json;
+
+/// Writes one long run of so many calls, which ends, and so many short ones that wait.
+pub(crate) async fn ledger(folder: &Path, calls: usize, waiting: usize) -> RunId {
+    let (home, head) = (folder.join("home"), folder.join("head"));
+    let store = Arc::new(SledStore::create(&home, ledger_id(), &head).unwrap());
+    let mut world = World::over(store.clone()).await.unwrap();
+    let unasked = Options {
+        policy: ApprovalPolicy::HighRisk,
+        ..Options::default()
+    };
+    let (run, drove) = world.run(long(calls), unasked).await.unwrap();
+    assert_eq!(drove, Drove::Ended(Outcome::Completed));
+    for _ in 0..waiting {
+        let (_, drove) = world.run(long(1), Options::default()).await.unwrap();
+        assert_eq!(drove, Drove::Waits);
+    }
+    store.close();
+    run
+}
+
+/// Opens it again.
+pub(crate) fn open(folder: &Path) -> SledStore {
+    SledStore::open(&folder.join("home"), &folder.join("head")).unwrap()
+}
+
+fn long(calls: usize) -> Script {
+    let script = (0..calls).fold(Script::new(), |script, number| {
+        let arguments = json!({"key": format!("k{number:04}"), "value": "1"});
+        script.calls([script::call("set", &arguments)])
+    });
+    script.says("Done.")
+}
