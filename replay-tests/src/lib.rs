@@ -14,6 +14,7 @@ pub mod judges;
 pub mod mutate;
 pub mod people;
 pub mod play;
+pub mod reach;
 pub mod reading;
 pub mod recording;
 pub mod scenario;

@@ -29,6 +29,7 @@ use placet_ledger::time::Timestamp;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use crate::reach;
 use crate::script::{Script, ScriptModel};
 use crate::stamps::{CountingStamps, SimClock};
 use crate::tools::{SimOutfit, Tools, WORKSPACE};
@@ -147,7 +148,7 @@ pub const fn ledger_id() -> LedgerId {
 /// The person of every world, at the command line.
 pub fn person() -> Result<Caller, IdError> {
     Ok(Caller::Person {
-        principal: local_principal(1000)?,
+        principal: local_principal(reach::user())?,
         channel: Channel::Cli,
         assurance: Assurance::SameUser,
     })
@@ -172,7 +173,7 @@ impl World {
                 recovery: PublicKey::from_bytes([2; 32]),
             },
             rules: b"{\"rules\":[]}".to_vec(),
-            by: local_principal(1000)?,
+            by: local_principal(reach::user())?,
         };
         Box::pin(Ledger::create(&*store, &*stamps, new)).await?;
         Self::open(store, clock, stamps).await
@@ -188,7 +189,7 @@ impl World {
         let tools = Tools::new(vanished.clone());
         let stop = Stop::default();
         let judge: Arc<dyn Judge> = Arc::new(Gate);
-        let ledger = open(&store, &clock, &stamps, &judge).await?;
+        let ledger = reach::open(parts(&store, &clock, &stamps, &judge)).await?;
         let engine = engine(ledger, &clock, (&tools, &stop));
         Ok(Self {
             store,
@@ -234,7 +235,7 @@ impl World {
         let clock = Arc::new(SimClock::standing_at(at));
         let stamps = Arc::new(self.stamps.with_clock(clock.clone()));
         let stop = Stop::default();
-        let ledger = open(&store, &clock, &stamps, &self.judge).await?;
+        let ledger = reach::open(parts(&store, &clock, &stamps, &self.judge)).await?;
         let engine = engine(ledger, &clock, (&tools, &stop));
         let same = |(name, model): &(Name, Arc<ScriptModel>)| {
             let found = tools.model(name).unwrap_or_else(|| model.clone());
@@ -277,15 +278,27 @@ impl World {
 
     /// The ledger as another process has it, over the same store and with nothing else in common.
     pub async fn another_ledger(&self) -> Result<Ledger, WorldError> {
-        open(&self.store, &self.clock, &self.stamps, &self.judge).await
+        Ok(Ledger::open(self.parts()).await?)
+    }
+
+    /// What an owner of this world is made of.
+    pub fn parts(&self) -> Parts {
+        parts(&self.store, &self.clock, &self.stamps, &self.judge)
     }
 
     /// Ends this process and begins another: engine and ledger are new, the store is the same.
     pub async fn restart(&mut self) -> Result<(), WorldError> {
         self.stop = Stop::default();
-        let ledger = self.another_ledger().await?;
+        let ledger = reach::open(self.parts()).await?;
         self.engine = engine(ledger, &self.clock, (&self.tools, &self.stop));
         Ok(())
+    }
+
+    /// The same world with this ledger.
+    #[must_use]
+    pub fn with_ledger(self, ledger: Ledger) -> Self {
+        let engine = engine(ledger, &self.clock, (&self.tools, &self.stop));
+        Self { engine, ..self }
     }
 
     /// Starts a run; nothing is driven yet.
@@ -466,19 +479,18 @@ impl World {
     }
 }
 
-async fn open(
+fn parts(
     store: &Arc<dyn EventStore>,
     clock: &Arc<SimClock>,
     stamps: &Arc<CountingStamps>,
     judge: &Arc<dyn Judge>,
-) -> Result<Ledger, WorldError> {
-    let parts = Parts {
+) -> Parts {
+    Parts {
         store: store.clone(),
         judge: judge.clone(),
         clock: clock.clone(),
         stamps: stamps.clone(),
-    };
-    Ok(Ledger::open(parts).await?)
+    }
 }
 
 fn engine(ledger: Ledger, clock: &Arc<SimClock>, (tools, stop): (&Arc<Tools>, &Stop)) -> Engine {

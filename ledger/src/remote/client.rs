@@ -10,7 +10,7 @@ use futures_util::lock::Mutex as AsyncMutex;
 use super::frame::Attachment;
 use super::handed::{Authority, contents, stored, unexpected};
 use super::hello::{Build, ClientKeys, HelloError};
-use super::line::Line;
+use super::line::{Line, gone};
 use super::mirror::Mirror;
 pub(crate) use super::protocol::Sending;
 use super::protocol::{Ask, Reply, Speaker, named};
@@ -48,7 +48,9 @@ pub(crate) struct Client {
     clock: Arc<dyn Clock>,
     authority: Mutex<Arc<Authority>>,
     mirrors: Mutex<BTreeMap<RunId, Arc<AsyncMutex<Mirror>>>>,
-    unsettled: Mutex<BTreeMap<RunId, Vec<Unsettled>>>,
+    /// What was staged by this way and is not durable as far as is known; `None` once it was taken
+    /// to another one.
+    unsettled: Mutex<Option<BTreeMap<RunId, Vec<Unsettled>>>>,
     newest: Mutex<Timestamp>,
 }
 
@@ -77,7 +79,7 @@ impl Client {
             clock,
             authority: Mutex::new(Arc::new(authority)),
             mirrors: Mutex::default(),
-            unsettled: Mutex::default(),
+            unsettled: Mutex::new(Some(BTreeMap::new())),
             newest: Mutex::new(Timestamp::EPOCH),
         })
     }
@@ -166,6 +168,7 @@ impl Client {
             let Reply::News {
                 anew,
                 more,
+                durable,
                 authority,
                 now,
                 records,
@@ -191,26 +194,30 @@ impl Client {
                 *mirror = Mirror::default();
                 return Err(error);
             }
+            mirror.durable = durable;
             if !more {
                 return Ok(authority);
             }
         }
     }
 
-    /// What is known of a run's end, without asking.
+    /// What is known of the durable end of a run, without asking.
     pub(crate) async fn known(&self, run: RunId) -> Option<Version> {
         let mirror = self.mirror(run);
         let mirror = mirror.lock().await;
-        mirror.head().map(|head| head.version)
+        mirror.durable
     }
 
-    /// What was staged here and is not durable as far as is known, by run.
+    /// What was staged here and is not durable as far as is known, by run. From then on nothing is
+    /// staged by this way.
     pub(crate) fn take_unsettled(&self) -> BTreeMap<RunId, Vec<Unsettled>> {
-        std::mem::take(&mut *lock(&self.unsettled))
+        lock(&self.unsettled).take().unwrap_or_default()
     }
 
     fn settled(&self, run: RunId) {
-        lock(&self.unsettled).remove(&run);
+        if let Some(unsettled) = &mut *lock(&self.unsettled) {
+            unsettled.remove(&run);
+        }
     }
 
     /// Has a connection forgotten that is gone.
@@ -237,8 +244,11 @@ impl Client {
             sending: sent.sending,
         };
         let records = self.recorded(ask, &parts).await?;
-        let mut unsettled = lock(&self.unsettled);
-        unsettled.entry(run).or_default().push(sent);
+        match &mut *lock(&self.unsettled) {
+            Some(unsettled) => unsettled.entry(run).or_default().push(sent),
+            // What was staged was taken elsewhere without this: it is sent again as well.
+            None => return Err(gone()),
+        }
         Ok(records)
     }
 

@@ -120,8 +120,7 @@ impl Serve<'_> {
                 done(Ok(()))
             }
             Ask::Left { seat } => {
-                let pid = self.seat.pid;
-                self.owner.leave(Seat { number: seat, pid }).await;
+                self.owner.move_over(seat, self.seat).await;
                 done(Ok(()))
             }
             Ask::NewDriver {} => {
@@ -143,6 +142,7 @@ impl Serve<'_> {
                 let reply = Reply::News {
                     anew: news.anew,
                     more: news.more,
+                    durable: news.durable,
                     authority: news.authority,
                     now: news.now,
                     records: news.records.len(),
@@ -211,6 +211,7 @@ impl Serve<'_> {
                     Speaker::Person(channel) => self.person(channel)?,
                 };
                 let act = (*command, joined(texts, attached)?);
+                self.has_no_way_of_its_own(run, &act.0, true).await?;
                 if let Some(before) = self.before(run.stream(), sending).await? {
                     return Ok(recorded(&before));
                 }
@@ -231,6 +232,7 @@ impl Serve<'_> {
             } => {
                 let caller = self.person(channel)?;
                 let act = (*command, joined(texts, attached)?);
+                self.has_no_way_of_its_own(run, &act.0, false).await?;
                 if let Some(before) = self.before(run.stream(), sending).await? {
                     return Ok(recorded(&before));
                 }
@@ -257,6 +259,25 @@ impl Serve<'_> {
         }
     }
 
+    /// A start, an answer and an amendment are more than their records: each is asked for in a
+    /// message of its own, and by that alone.
+    async fn has_no_way_of_its_own(
+        &self,
+        run: RunId,
+        command: &Command,
+        is_staged: bool,
+    ) -> Result<(), LedgerError> {
+        let kind = match command {
+            Command::Begin { .. } => AttemptKind::Permit,
+            Command::Answer(_) => AttemptKind::Answer,
+            Command::Amend(_) if is_staged => AttemptKind::Answer,
+            _ => return Ok(()),
+        };
+        note(self.owner, kind, Some(run)).await;
+        let why = "a start, an answer or an amendment came as another message than its own";
+        Err(LedgerError::Failed(why.to_owned()))
+    }
+
     async fn begin(
         &self,
         run: RunId,
@@ -265,7 +286,7 @@ impl Serve<'_> {
     ) -> Result<Answered, LedgerError> {
         let call = start.0;
         let begun = if let Some(records) = self.before(run.stream(), sending).await? {
-            let again = (call, records);
+            let again = (call, start.2, records);
             self.owner.permit_again(run, self.seat, again).await
         } else {
             let from = (self.seat, Some(sending.id));
