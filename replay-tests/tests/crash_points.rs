@@ -373,7 +373,5 @@ async fn started_size(whole: &Whole, number: u32) -> usize {
 placet_replay::through_socket!(
     a_run_cut_after_any_record_does_what_the_prefix_permits_and_comes_to_the_same_end,
     a_run_in_which_people_speak_comes_to_the_same_end_wherever_it_is_cut,
-    no_fault_of_the_store_at_any_append_makes_an_effect_happen_twice,
-    no_fault_of_the_store_loses_or_halves_what_people_say,
     a_run_in_doubt_can_be_cancelled_and_executes_nothing_more,
 );

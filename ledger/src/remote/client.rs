@@ -26,7 +26,7 @@ use crate::gate_input::Bench;
 use crate::id::{CallId, DriverId, LedgerId, Position, RunId, StreamId, Version};
 use crate::owner::Begun;
 use crate::permit::Permit;
-use crate::run::{Caller, Command, Origin, RunState};
+use crate::run::{Caller, Command, Origin, Rejection, RunState};
 use crate::store::{ReadError, Stored, Tail, chain};
 use crate::time::Timestamp;
 
@@ -62,6 +62,15 @@ fn channel(caller: &Caller) -> Channel {
     match caller {
         Caller::Person { channel, .. } => *channel,
         Caller::Driver => Channel::Cli,
+    }
+}
+
+/// The way in of a person. The owner takes whoever says what people say for the person at the other
+/// end: what is not from one does not go there.
+fn way_in(caller: &Caller) -> Result<Channel, LedgerError> {
+    match caller {
+        Caller::Person { channel, .. } => Ok(*channel),
+        Caller::Driver => Err(Rejection::NotAPerson.into()),
     }
 }
 
@@ -273,7 +282,7 @@ impl Client {
         let (texts, parts) = named(&act.1);
         let ask = Ask::Act {
             run,
-            channel: channel(caller),
+            channel: way_in(caller)?,
             command: Box::new(act.0.clone()),
             texts,
             sending,
@@ -290,9 +299,12 @@ impl Client {
         caller: &Caller,
         set: &AnswerSet,
     ) -> Result<(), LedgerError> {
+        if let Caller::Driver = caller {
+            self.note_refused(run, caller).await?;
+        }
         let ask = Ask::Answer {
             run,
-            channel: channel(caller),
+            channel: way_in(caller)?,
             set: set.clone(),
         };
         self.done(ask).await?;
@@ -334,7 +346,7 @@ impl Client {
     ) -> Result<Envelope, LedgerError> {
         let (names, parts) = named(texts);
         let ask = Ask::Authorise {
-            channel: channel(caller),
+            channel: way_in(caller)?,
             command,
             texts: names,
             sending,

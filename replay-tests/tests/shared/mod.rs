@@ -2,3 +2,6 @@
 //! forger sends comes to nothing, and what is lost on the way is asked for again.
 
 mod alike;
+mod forged;
+mod lost;
+mod proxy;
