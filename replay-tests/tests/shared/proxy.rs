@@ -21,6 +21,8 @@ pub(super) struct Cut {
     pub(super) way: Way,
     /// Which message this way, from 1.
     pub(super) number: usize,
+    /// How many messages later it is cut again.
+    pub(super) again: Option<usize>,
     /// Whether the message still comes through.
     pub(super) after: bool,
 }
@@ -28,7 +30,7 @@ pub(super) struct Cut {
 /// The messages of a hello, each way.
 const HELLO: usize = 2;
 
-/// Counts messages over all connections, and cuts once.
+/// Counts messages over all connections, and cuts where it was told to.
 #[derive(Debug, Default)]
 pub(super) struct Proxy {
     cut: Option<Cut>,
@@ -75,7 +77,13 @@ impl Proxy {
         };
         *number += 1;
         match self.cut {
-            Some(cut) if cut.way == way && cut.number == *number => (cut.after, false),
+            Some(cut)
+                if cut.way == way
+                    && (*number == cut.number
+                        || cut.again.is_some_and(|later| *number == cut.number + later)) =>
+            {
+                (cut.after, false)
+            }
             _ => (true, true),
         }
     }
