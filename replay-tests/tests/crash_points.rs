@@ -370,8 +370,4 @@ async fn started_size(whole: &Whole, number: u32) -> usize {
     at.unwrap() + 1
 }
 
-placet_replay::through_socket!(
-    a_run_cut_after_any_record_does_what_the_prefix_permits_and_comes_to_the_same_end,
-    a_run_in_which_people_speak_comes_to_the_same_end_wherever_it_is_cut,
-    a_run_in_doubt_can_be_cancelled_and_executes_nothing_more,
-);
+placet_replay::through_socket!(a_run_in_doubt_can_be_cancelled_and_executes_nothing_more,);

@@ -80,7 +80,7 @@ impl Finding {
         // The connection may be cut while who is trusted is read.
         for _ in 0..3 {
             let stream = socket::connect(owned.home.path()).unwrap();
-            let (stream, keys) = (self.proxy.between(stream), client_keys()?);
+            let (stream, keys) = (self.proxy.between(&stream), client_keys()?);
             match Door::connect(stream, &build(), &keys, self.clock.clone()).await {
                 Ok(door) => {
                     *self.owned.lock().unwrap() = Some(owned);
@@ -163,7 +163,7 @@ async fn played(play: &Play, then: Then, cut: Option<Cut>) -> (Came, (usize, usi
 }
 
 /// Cuts a play at every message: before it comes to the owner, before its answer comes to the
-/// client, or while it is done.
+/// client, and, where the owner goes on, while it is done.
 fn cut_everywhere(name: &str, then: Then, again: Option<usize>) {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let plays = plays();
@@ -174,11 +174,14 @@ fn cut_everywhere(name: &str, then: Then, again: Option<usize>) {
     };
     let (whole, (to_owner, to_client)) = play(None);
     assert!(to_owner > 20 && to_client > 20, "{to_owner} {to_client}");
-    for (way, messages, after) in [
+    let mut cuts = vec![
         (Way::ToOwner, to_owner, false),
         (Way::ToClient, to_client, false),
-        (Way::ToOwner, to_owner, true),
-    ] {
+    ];
+    if (then, again) == (Then::Same, None) {
+        cuts.push((Way::ToOwner, to_owner, true));
+    }
+    for (way, messages, after) in cuts {
         for number in 1..=messages {
             let cut = Cut {
                 way,

@@ -49,12 +49,12 @@ impl Proxy {
     }
 
     /// The client's end of a connection to an owner.
-    pub(super) fn between(self: &Arc<Self>, owner: UnixStream) -> UnixStream {
+    pub(super) fn between(self: &Arc<Self>, owner: &UnixStream) -> UnixStream {
         let (client, here) = UnixStream::pair().unwrap();
         for way in [Way::ToOwner, Way::ToClient] {
             let (from, to) = match way {
-                Way::ToOwner => (&here, &owner),
-                Way::ToClient => (&owner, &here),
+                Way::ToOwner => (&here, owner),
+                Way::ToClient => (owner, &here),
             };
             let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
             let proxy = Arc::clone(self);
