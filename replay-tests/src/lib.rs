@@ -15,6 +15,7 @@ pub mod mutate;
 pub mod people;
 pub mod play;
 pub mod process;
+pub mod reach;
 pub mod reading;
 pub mod recording;
 pub mod scenario;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use placet_engine::engine::{Engine, Place};
 use placet_engine::leases::MemoryLeases;
 use placet_engine::stop::Stop;
-use placet_ledger::error::LedgerError;
 use placet_ledger::id::IdError;
 use placet_ledger::judge::Judge;
 use placet_ledger::ledger::{Ledger, local_principal};
@@ -13,28 +12,28 @@ use placet_ledger::owner::Parts;
 use placet_ledger::store::EventStore;
 
 use crate::facts::HOST;
+use crate::reach;
 use crate::stamps::{CountingStamps, SimClock};
 use crate::tools::{SimOutfit, Tools};
 
-/// The ledger as a new process has it.
-pub(crate) async fn open(
+/// What the owner of a world's ledger is made of.
+pub(crate) fn parts(
     store: &Arc<dyn EventStore>,
     clock: &Arc<SimClock>,
     stamps: &Arc<CountingStamps>,
     judge: &Arc<dyn Judge>,
-) -> Result<Ledger, LedgerError> {
-    let parts = Parts {
+) -> Parts {
+    Parts {
         store: store.clone(),
         judge: judge.clone(),
         clock: clock.clone(),
         stamps: stamps.clone(),
-    };
-    Ledger::open(parts).await
+    }
 }
 
 /// Where every world drives its runs: on this host, under its person.
 pub fn place() -> Result<Place, IdError> {
-    let (host, user) = (HOST, local_principal(1000)?);
+    let (host, user) = (HOST, local_principal(reach::user())?);
     Ok(Place { host, user })
 }
 

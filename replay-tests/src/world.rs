@@ -21,6 +21,7 @@ use placet_ledger::event::{LedgerCreated, Outcome, PublicKey, SegmentReason};
 use placet_ledger::id::{AnswerId, CallId, IdError, LedgerId, Name, RunId, StreamId};
 use placet_ledger::judge::Judge;
 use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
+use placet_ledger::owner::Parts;
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::run::{Caller, Rejection, RunState};
 use placet_ledger::store::memory::MemoryStore;
@@ -29,7 +30,8 @@ use placet_ledger::time::Timestamp;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::process::{engine, open};
+use crate::process::{engine, parts};
+use crate::reach;
 use crate::script::{Script, ScriptModel};
 use crate::stamps::{CountingStamps, SimClock};
 use crate::tools::{Tools, WORKSPACE};
@@ -150,7 +152,7 @@ pub const fn ledger_id() -> LedgerId {
 /// The person of every world, at the command line.
 pub fn person() -> Result<Caller, IdError> {
     Ok(Caller::Person {
-        principal: local_principal(1000)?,
+        principal: local_principal(reach::user())?,
         channel: Channel::Cli,
         assurance: Assurance::SameUser,
     })
@@ -175,7 +177,7 @@ impl World {
                 recovery: PublicKey::from_bytes([2; 32]),
             },
             rules: b"{\"rules\":[]}".to_vec(),
-            by: local_principal(1000)?,
+            by: local_principal(reach::user())?,
         };
         Box::pin(Ledger::create(&*store, &*stamps, new)).await?;
         Self::open(store, clock, stamps).await
@@ -192,7 +194,7 @@ impl World {
         let stop = Stop::default();
         let judge: Arc<dyn Judge> = Arc::new(Gate);
         let leases = MemoryLeases::default();
-        let ledger = open(&store, &clock, &stamps, &judge).await?;
+        let ledger = reach::open(parts(&store, &clock, &stamps, &judge)).await?;
         let engine = engine(ledger, &clock, (&tools, &stop), &leases)?;
         Ok(Self {
             store,
@@ -239,7 +241,7 @@ impl World {
         let clock = Arc::new(SimClock::standing_at(at));
         let stamps = Arc::new(self.stamps.with_clock(clock.clone()));
         let stop = Stop::default();
-        let ledger = open(&store, &clock, &stamps, &self.judge).await?;
+        let ledger = reach::open(parts(&store, &clock, &stamps, &self.judge)).await?;
         let leases = MemoryLeases::default();
         let engine = engine(ledger, &clock, (&tools, &stop), &leases)?;
         let same = |(name, model): &(Name, Arc<ScriptModel>)| {
@@ -284,15 +286,26 @@ impl World {
 
     /// The ledger as another process has it, over the same store and with nothing else in common.
     pub async fn another_ledger(&self) -> Result<Ledger, WorldError> {
-        Ok(open(&self.store, &self.clock, &self.stamps, &self.judge).await?)
+        Ok(Ledger::open(self.parts()).await?)
+    }
+
+    /// What an owner of this world is made of.
+    pub fn parts(&self) -> Parts {
+        parts(&self.store, &self.clock, &self.stamps, &self.judge)
     }
 
     /// Ends this process and begins another: engine and ledger are new, the store is the same.
     pub async fn restart(&mut self) -> Result<(), WorldError> {
         self.stop = Stop::default();
-        let ledger = self.another_ledger().await?;
+        let ledger = reach::open(self.parts()).await?;
         self.engine = engine(ledger, &self.clock, (&self.tools, &self.stop), &self.leases)?;
         Ok(())
+    }
+
+    /// The same world with this ledger.
+    pub fn with_ledger(self, ledger: Ledger) -> Result<Self, WorldError> {
+        let engine = engine(ledger, &self.clock, (&self.tools, &self.stop), &self.leases)?;
+        Ok(Self { engine, ..self })
     }
 
     /// Starts a run; nothing is driven yet.

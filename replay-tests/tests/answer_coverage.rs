@@ -458,3 +458,23 @@ async fn guessing_fills_no_journal_whichever_processes_guess() {
     refused(&world, run, &person, empty().unwrap()).await;
     assert_eq!(attempts(&world, run).await, 65);
 }
+
+placet_replay::through_socket!(
+    a_set_that_misses_a_call_changes_nothing,
+    a_set_with_an_unknown_call_changes_nothing,
+    a_set_that_names_a_call_twice_cannot_be_made,
+    an_answer_for_another_request_than_the_pending_one_changes_nothing,
+    an_answer_displayed_in_one_run_approves_nothing_in_another,
+    no_driver_answers_for_a_person,
+    a_second_answer_is_told_who_was_first,
+    an_answer_to_a_finished_run_is_told_how_it_ended,
+    the_same_answer_again_is_answered_alike_and_recorded_once,
+    a_set_of_an_earlier_batch_is_known_by_its_id,
+    a_late_answer_is_told_so_and_ends_the_run_as_expired,
+    a_clock_that_was_set_back_does_not_bring_an_answer_back_in_time,
+    a_word_of_the_approver_is_kept_with_its_call,
+    of_two_racing_answers_exactly_one_wins_and_the_other_is_told,
+    processes_that_are_refused_by_turns_are_each_told_why,
+    two_processes_that_answer_too_late_are_both_told_so,
+    guessing_fills_no_journal_whichever_processes_guess,
+);

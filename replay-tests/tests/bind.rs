@@ -477,3 +477,10 @@ fn no_answer_and_no_start_folds_after_the_expiry() {
         }
     }
 }
+
+placet_replay::through_socket!(
+    with_nothing_changed_both_calls_run,
+    a_record_that_is_exchanged_for_one_of_another_call_prevents_the_execution,
+    a_change_of_any_content_that_was_shown_or_will_run_prevents_the_execution,
+    a_process_that_finds_a_record_changed_before_the_last_one_does_not_drive_the_run,
+);

@@ -369,3 +369,5 @@ async fn started_size(whole: &Whole, number: u32) -> usize {
     );
     at.unwrap() + 1
 }
+
+placet_replay::through_socket!(a_run_in_doubt_can_be_cancelled_and_executes_nothing_more,);

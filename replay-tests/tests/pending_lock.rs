@@ -306,3 +306,10 @@ fn a_run_parks_once_and_with_all_that_waits() {
     }
     assert_eq!(parking(story, &[1, 2]), Ok(()));
 }
+
+placet_replay::through_socket!(
+    a_batch_is_gated_whole_before_it_parks_and_nothing_of_it_runs,
+    an_answer_executes_nothing_and_the_next_driver_executes_in_order,
+    driving_a_parked_run_changes_nothing_of_it,
+    a_refused_answer_resumes_nothing,
+);

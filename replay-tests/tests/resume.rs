@@ -639,3 +639,29 @@ async fn nothing_of_a_cancelled_run_waits() {
     assert!(state.pending().is_empty());
     assert_eq!((state.set_code(), state.expires_at()), (None, None));
 }
+
+placet_replay::through_socket!(
+    a_resumed_run_has_the_policy_tools_and_words_it_was_started_with,
+    nothing_is_proposed_or_asked_twice,
+    a_denial_resumes_the_run_as_an_approval_does,
+    waiting_is_not_spent_time,
+    what_was_used_before_the_pause_counts_after_it,
+    each_cap_ends_a_run_as_spent,
+    a_spent_duration_starts_no_approved_call,
+    a_resume_may_make_caps_and_tools_stricter,
+    a_resume_never_makes_anything_wider,
+    a_resume_that_is_refused_narrows_nothing_either,
+    a_tool_that_was_narrowed_away_does_not_come_back,
+    a_run_does_not_go_on_without_its_tools_as_they_were,
+    a_run_does_not_go_on_in_another_folder,
+    who_attends_a_resumed_run_decides_what_asks_and_never_what_clears,
+    an_interrupted_run_goes_on_where_it_was,
+    a_death_at_any_call_leads_to_the_same_end_and_to_no_second_effect,
+    what_is_in_doubt_at_once_waits_for_a_person_too,
+    a_model_call_that_died_stays_spent_and_is_made_anew,
+    a_run_that_ended_stays_as_it_is,
+    a_failed_execution_is_no_timeout_and_the_run_goes_on,
+    time_in_which_nobody_drove_a_lost_run_is_not_spent_whatever_people_did,
+    a_run_is_ended_although_nothing_that_drives_it_is_left,
+    nothing_of_a_cancelled_run_waits,
+);

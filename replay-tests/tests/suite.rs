@@ -26,6 +26,7 @@ mod people;
 mod properties;
 mod recordings;
 mod resume;
+mod shared;
 mod shell;
 mod tamper;
 mod tamper_sled;

@@ -1,6 +1,5 @@
 //! The two ways to a ledger: it is held in this process, or by another one behind a socket.
 
-use std::collections::BTreeMap;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -147,35 +146,6 @@ impl Door {
                 }
             }
         }
-    }
-
-    /// Sends again what was staged behind another door and may be lost with it. Gives back the
-    /// runs that cannot be brought back to where they were.
-    pub(super) async fn take_over(
-        &self,
-        from: &Self,
-    ) -> Result<BTreeMap<RunId, LedgerError>, LedgerError> {
-        let mut lost = BTreeMap::new();
-        let Way::Remote(gone) = &from.0 else {
-            return Ok(lost);
-        };
-        if let Way::Remote(client) = &self.0 {
-            client.left(gone.seat()).await?;
-        }
-        for (run, commands) in gone.take_unsettled() {
-            for mut sent in commands {
-                sent.sending.again = true;
-                match self.handle(run, &sent).await {
-                    Ok(_) => {}
-                    Err(error @ LedgerError::Unreachable(_)) => return Err(error),
-                    Err(error) => {
-                        lost.insert(run, error);
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(lost)
     }
 }
 

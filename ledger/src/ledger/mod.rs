@@ -13,6 +13,9 @@ macro_rules! through {
     ($ledger:expr, $run:expr, |$door:ident, $again:ident| $work:expr) => {{
         let mut tries = 0_usize;
         loop {
+            if let Err(error) = $ledger.is_where_it_was($run) {
+                break Err(error);
+            }
             let here = $ledger.door();
             let $again = tries > 0;
             let done = {
@@ -23,7 +26,7 @@ macro_rules! through {
             match done {
                 Err(LedgerError::Unreachable(why)) if tries < DOORS_MAX => {
                     tries = tries.saturating_add(1);
-                    if let Err(error) = $ledger.change_door(&here, $run, why).await {
+                    if let Err(error) = $ledger.change_door(&here, why).await {
                         break Err(error);
                     }
                 }
@@ -36,6 +39,7 @@ macro_rules! through {
 mod backing_up;
 mod create;
 mod door;
+mod handover;
 mod reads;
 mod telling;
 
@@ -63,6 +67,7 @@ pub use crate::id::local_principal;
 pub use create::NewLedger;
 use door::Way;
 pub use door::{Door, Opener, Socket};
+use handover::Handover;
 use telling::Telling;
 
 /// How often another way is looked for in a row before it is given up.
@@ -79,6 +84,7 @@ struct Inner {
     changing: AsyncMutex<()>,
     /// Why runs are not where they were before the way was changed.
     lost: Mutex<BTreeMap<RunId, LedgerError>>,
+    handover: Mutex<Handover>,
     telling: Telling,
 }
 
@@ -105,6 +111,7 @@ impl Ledger {
             opener,
             changing: AsyncMutex::new(()),
             lost: Mutex::default(),
+            handover: Mutex::default(),
             telling: Telling::default(),
         }))
     }
@@ -124,31 +131,9 @@ impl Ledger {
         door.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Finds another way in the place of one that is shut.
-    async fn change_door(
-        &self,
-        shut: &Door,
-        run: Option<RunId>,
-        why: String,
-    ) -> Result<(), LedgerError> {
-        let Some(opener) = &self.0.opener else {
-            return Err(LedgerError::Unreachable(why));
-        };
-        let _changing = self.0.changing.lock().await;
-        if self.door().is(shut) {
-            let door = opener.open().await?;
-            let lost = door.take_over(shut).await?;
-            lock(&self.0.lost).extend(lost);
-            let mut place = self.0.door.write().unwrap_or_else(PoisonError::into_inner);
-            *place = door;
-        }
-        match run.and_then(|run| lock(&self.0.lost).remove(&run)) {
-            Some(error) => {
-                tracing::warn!(?run, %error, "what was decided last was lost with the owner");
-                Err(LedgerError::Conflict)
-            }
-            None => Ok(()),
-        }
+    fn set_door(&self, door: Door) {
+        let mut place = self.0.door.write().unwrap_or_else(PoisonError::into_inner);
+        *place = door;
     }
 
     /// Which ledger it is.
@@ -414,7 +399,8 @@ impl Ledger {
                                 .await
                         }
                         Ok(Some(records)) => {
-                            owner.permit_again(run, Seat::here(), (call, records)).await
+                            let again = (call, start.2, records);
+                            owner.permit_again(run, Seat::here(), again).await
                         }
                         Err(error) => Err(error),
                     }

@@ -100,19 +100,20 @@ impl Owner {
         Ok(match started {
             None => Begun::Refused,
             Some(started) => {
-                self.may_permit(run, call, started.attempt);
+                self.may_permit(run, (call, started.attempt), seat.0);
                 permit(granted, started)
             }
         })
     }
 
-    /// The permit of an execution that was recorded for a driver which never heard of it: the
-    /// driver still holds the run, the call has no outcome, and no permit went out from here.
+    /// The permit of an execution that was recorded for a driver which never heard of it: nobody
+    /// else drives the run, the call has no outcome, and a permit that went out from here went by
+    /// a connection that the driver gave up before it heard.
     pub(crate) async fn permit_again(
         &self,
         run: RunId,
         seat: Seat,
-        (call, records): (CallId, Vec<Envelope>),
+        (call, level, records): (CallId, Level, Vec<Envelope>),
     ) -> Result<Begun, LedgerError> {
         let started = records.iter().find_map(|record| match record.event() {
             Event::ExecutionStarted(event) if event.call == call => Some(event.clone()),
@@ -121,19 +122,24 @@ impl Owner {
         let Some(started) = started else {
             return Ok(Begun::Refused);
         };
+        let begin = Command::Begin {
+            call,
+            active_ms: 0,
+            level,
+        };
+        self.admit(run, seat, &begin)?;
         let cell = self.cell(run).await?;
         let found = cell
             .state(run)?
             .call(call)
             .ok_or(Rejection::UnknownCall(call))?;
-        let drives = self.driver(run).is_some_and(|held| held.pid == seat.pid);
         let executing = matches!(found.phase(), Phase::Executing { .. });
         let still = executing && found.attempts() == started.attempt;
         let proposed = found.proposed().cloned();
-        let (true, true, Some(proposed)) = (drives, still, proposed) else {
+        let (true, Some(proposed)) = (still, proposed) else {
             return Err(LedgerError::Unproven(call));
         };
-        if !self.may_permit(run, call, started.attempt) {
+        if !self.may_permit(run, (call, started.attempt), seat) {
             return Err(LedgerError::Unproven(call));
         }
         self.prove(run, &cell, call, &proposed).await?;

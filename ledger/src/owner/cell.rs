@@ -1,11 +1,12 @@
 //! A run in memory: its folded state, its contents, and what was decided but is not durable yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use futures_util::lock::OwnedMutexGuard;
 
+use super::sent::Seat;
 use super::stage::{STAGED_BYTES_MAX, STAGED_RECORDS_MAX};
 use super::{Owner, lock};
 use crate::content::{Blob, Blobs, Commitment, Content, Contents, Media, Text, Texts, size_class};
@@ -30,6 +31,8 @@ pub(super) struct Cell {
     pub(super) contents: Contents,
     /// Decided, folded, not durable.
     pub(super) staged: Batch,
+    /// The ways by which it came.
+    pub(super) staged_by: BTreeSet<u64>,
     /// The oldest authority version that anything staged was judged on.
     pub(super) judged: Option<Version>,
     /// The newest record that is durable.
@@ -53,6 +56,11 @@ impl Cell {
     /// Forgets everything, so that the store is read again.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
+    }
+
+    /// Whether something is staged, all of it by one way.
+    pub(super) fn is_staged_by(&self, seat: Seat) -> bool {
+        !self.staged.records.is_empty() && self.staged_by.iter().eq([&seat.number])
     }
 
     /// Whether what one more command decides might not fit into one append.

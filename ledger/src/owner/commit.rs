@@ -47,6 +47,7 @@ impl Owner {
         match self.append(run, expected, batch.clone(), judged).await {
             Ok(()) => {
                 *cell = kept;
+                cell.staged_by.clear();
                 cell.durable = head;
                 Ok(())
             }

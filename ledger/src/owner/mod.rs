@@ -194,7 +194,7 @@ impl Owner {
         if cell.is_nearly_full() {
             self.commit_cell(run, &mut cell).await?;
         }
-        self.stage_for(run, &mut cell, sent, act)
+        self.stage(run, &mut cell, sent, act)
     }
 
     /// The same for a command that rests on what the run was at a version.
@@ -214,7 +214,7 @@ impl Owner {
             let why = "the run went on since the command was made";
             return Err(Rejection::OutOfTurn(why).into());
         }
-        self.stage_for(run, &mut cell, sent, act)
+        self.stage(run, &mut cell, sent, act)
     }
 
     /// Closes what nobody answered in time. Says whether anything was.

@@ -25,6 +25,8 @@ pub(crate) struct News {
     pub(crate) anew: bool,
     /// Whether there is more.
     pub(crate) more: bool,
+    /// The newest record of the run that is durable.
+    pub(crate) durable: Option<Version>,
     /// The newest version of the authority stream.
     pub(crate) authority: Version,
     /// The owner's time.
@@ -43,6 +45,7 @@ impl Owner {
         let mut news = News {
             anew: false,
             more: false,
+            durable: cell.durable.as_ref().map(|head| head.version),
             authority: self.standing().state.version(),
             now: self.now(),
             records: Vec::new(),

@@ -3,11 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell::Cell;
 use super::sent::{Seat, Sent};
 use super::{Owner, lock};
-use crate::content::Texts;
-use crate::envelope::Envelope;
 use crate::error::LedgerError;
 use crate::id::{CallId, RunId};
 use crate::run::{Caller, Command};
@@ -16,10 +13,26 @@ use crate::run::{Caller, Command};
 #[derive(Debug, Default)]
 pub(super) struct Seats {
     driving: BTreeMap<RunId, Seat>,
-    /// What other processes have staged, or may have.
-    staged: BTreeMap<u64, BTreeSet<RunId>>,
-    /// The newest execution of each run that a permit was handed out for, to another process.
-    permitted: BTreeMap<RunId, (CallId, u32)>,
+    /// Connections of other processes.
+    open: BTreeMap<u64, Open>,
+    /// The newest execution of each run that a permit was handed out for, with the way it went.
+    permitted: BTreeMap<RunId, (CallId, u32, u64)>,
+}
+
+/// A connection of another process.
+#[derive(Debug)]
+struct Open {
+    pid: u32,
+    /// Whether its process gave it up: what is still on its way in is not done any more.
+    left: bool,
+    /// What was staged by it, or may have been.
+    runs: BTreeSet<RunId>,
+}
+
+impl Seats {
+    fn is_gone(&self, number: u64) -> bool {
+        number != Seat::here().number && self.open.get(&number).is_none_or(|open| open.left)
+    }
 }
 
 impl Owner {
@@ -37,8 +50,13 @@ impl Owner {
             return Err(LedgerError::Driven { pid: other.pid });
         }
         match command {
-            Command::TakeUp { .. } => drop(seats.driving.insert(run, seat)),
-            Command::PutDown { .. } | Command::Finish { .. } => drop(seats.driving.remove(&run)),
+            // Only drivers begin: one that comes from an owner that is gone is known again by it.
+            Command::TakeUp { .. } | Command::Begin { .. } => {
+                seats.driving.insert(run, seat);
+            }
+            Command::PutDown { .. } | Command::Finish { .. } => {
+                seats.driving.remove(&run);
+            }
             _ => {}
         }
         Ok(())
@@ -57,20 +75,33 @@ impl Owner {
         }
     }
 
-    /// Decides and stages what came from somewhere, and remembers from where.
-    pub(super) fn stage_for(
-        &self,
-        run: RunId,
-        cell: &mut Cell,
-        sent: Sent<'_>,
-        act: (Command, Texts),
-    ) -> Result<Vec<Envelope>, LedgerError> {
-        if sent.seat != Seat::here() {
-            let mut seats = lock(&self.seats);
-            let of_seat = seats.staged.entry(sent.seat.number).or_default();
-            of_seat.insert(run);
+    /// Somebody connected.
+    pub(crate) fn arrive(&self, seat: Seat) {
+        let open = Open {
+            pid: seat.pid,
+            left: false,
+            runs: BTreeSet::new(),
+        };
+        lock(&self.seats).open.insert(seat.number, open);
+    }
+
+    /// Something is about to be staged for somebody; nothing is, once they gave the way up. The
+    /// caller holds the run, so that whoever leaves waits for what is done.
+    pub(super) fn enter(&self, run: RunId, seat: Seat) -> Result<(), LedgerError> {
+        if seat.number == Seat::here().number {
+            return Ok(());
         }
-        self.stage(run, cell, sent, act)
+        let mut seats = lock(&self.seats);
+        match seats.open.get_mut(&seat.number) {
+            Some(open) if !open.left => {
+                open.runs.insert(run);
+                Ok(())
+            }
+            _ => {
+                let why = "the connection was given up before the command was done";
+                Err(LedgerError::Failed(why.to_owned()))
+            }
+        }
     }
 
     /// Who drives a run, if anybody does.
@@ -78,29 +109,71 @@ impl Owner {
         lock(&self.seats).driving.get(&run).copied()
     }
 
-    /// Notes that a permit goes to another process; `false` where one went before.
-    pub(super) fn may_permit(&self, run: RunId, call: CallId, attempt: u32) -> bool {
+    /// Notes that a permit goes out; `false` where one went before, to somebody who may have it.
+    /// Whoever gave up the connection that it went to never heard of it.
+    pub(super) fn may_permit(&self, run: RunId, (call, attempt): (CallId, u32), to: Seat) -> bool {
         let mut seats = lock(&self.seats);
-        seats.permitted.insert(run, (call, attempt)) != Some((call, attempt))
+        let went = seats.permitted.get(&run).copied();
+        let free = went.is_none_or(|(of, which, number)| {
+            (of, which) != (call, attempt) || seats.is_gone(number)
+        });
+        if free {
+            seats.permitted.insert(run, (call, attempt, to.number));
+        }
+        free
     }
 
-    /// Somebody is gone: drives nothing any more, and what was staged for them is forgotten.
-    pub(crate) async fn leave(&self, seat: Seat) {
-        let staged = {
-            let mut seats = lock(&self.seats);
-            seats.driving.retain(|_, held| held.number != seat.number);
-            seats.staged.remove(&seat.number).unwrap_or_default()
+    /// A process gave up a connection and came back on another one: it drives by that one what it
+    /// drove, and what was staged by the old one is forgotten.
+    pub(crate) async fn move_over(&self, old: u64, to: Seat) {
+        let from = Seat {
+            number: old,
+            pid: to.pid,
         };
-        for run in staged {
+        if old == to.number || !self.give_up(from, Some(to)).await {
+            return;
+        }
+        tracing::debug!(pid = to.pid, "a process came back on another connection");
+    }
+
+    /// A connection ended: nothing more comes of it. It drives nothing any more, and what was
+    /// staged by it is forgotten.
+    pub(crate) async fn leave(&self, seat: Seat) {
+        self.give_up(seat, None).await;
+        lock(&self.seats).open.remove(&seat.number);
+    }
+
+    /// Says whether there was such a connection of this process.
+    async fn give_up(&self, seat: Seat, heir: Option<Seat>) -> bool {
+        let runs = {
+            let mut seats = lock(&self.seats);
+            let Some(open) = seats.open.get_mut(&seat.number) else {
+                return false;
+            };
+            if open.pid != seat.pid {
+                return false;
+            }
+            open.left = true;
+            let runs = std::mem::take(&mut open.runs);
+            match heir {
+                None => seats.driving.retain(|_, held| held.number != seat.number),
+                Some(heir) => {
+                    let drives = seats.driving.values_mut();
+                    for held in drives.filter(|held| held.number == seat.number) {
+                        *held = heir;
+                    }
+                }
+            }
+            runs
+        };
+        for run in runs {
             let cell = lock(&self.cells).get(&run).cloned();
             let Some(cell) = cell else { continue };
             let mut cell = cell.lock_owned().await;
-            let taken = self
-                .driver(run)
-                .is_some_and(|now| now.number != seat.number);
-            if !cell.staged.records.is_empty() && !taken {
+            if cell.is_staged_by(seat) {
                 cell.forget();
             }
         }
+        true
     }
 }

@@ -31,6 +31,7 @@ impl Owner {
         sent: Sent<'_>,
         act: (Command, Texts),
     ) -> Result<Vec<Envelope>, LedgerError> {
+        self.enter(run, sent.seat)?;
         let (command, mut texts) = act;
         let authority = self.standing();
         let authority = &authority.state;
@@ -64,6 +65,9 @@ impl Owner {
         }
         if !envelopes.is_empty() {
             Interned::stage(interned, cell);
+        }
+        if !envelopes.is_empty() {
+            cell.staged_by.insert(sent.seat.number);
         }
         cell.judged = cell.judged.or(Some(authority.version()));
         cell.staged.records.extend(envelopes.iter().cloned());

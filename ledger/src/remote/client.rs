@@ -12,7 +12,7 @@ use futures_util::lock::Mutex as AsyncMutex;
 use super::frame::Attachment;
 use super::handed::{Authority, contents, stored, unexpected};
 use super::hello::{Build, ClientKeys, HelloError};
-use super::line::Line;
+use super::line::{Line, gone};
 use super::mirror::Mirror;
 pub(crate) use super::protocol::Sending;
 use super::protocol::{Ask, Reply, Speaker, named};
@@ -29,7 +29,7 @@ use crate::gate_input::Bench;
 use crate::id::{CallId, DriverId, LedgerId, Position, RunId, StreamId, Version};
 use crate::owner::Begun;
 use crate::permit::Permit;
-use crate::run::{Caller, Command, Origin, RunState};
+use crate::run::{Caller, Command, Origin, Rejection, RunState};
 use crate::store::{ReadError, Stored, Tail, chain};
 use crate::time::Timestamp;
 
@@ -51,7 +51,9 @@ pub(crate) struct Client {
     clock: Arc<dyn Clock>,
     authority: Mutex<Arc<Authority>>,
     mirrors: Mutex<BTreeMap<RunId, Arc<AsyncMutex<Mirror>>>>,
-    unsettled: Mutex<BTreeMap<RunId, Vec<Unsettled>>>,
+    /// What was staged by this way and is not durable as far as is known; `None` once it was taken
+    /// to another one.
+    unsettled: Mutex<Option<BTreeMap<RunId, Vec<Unsettled>>>>,
     newest: Mutex<Timestamp>,
 }
 
@@ -63,6 +65,15 @@ fn channel(caller: &Caller) -> Channel {
     match caller {
         Caller::Person { channel, .. } => *channel,
         Caller::Driver => Channel::Cli,
+    }
+}
+
+/// The way in of a person. The owner takes whoever says what people say for the person at the other
+/// end: what is not from one does not go there.
+fn way_in(caller: &Caller) -> Result<Channel, LedgerError> {
+    match caller {
+        Caller::Person { channel, .. } => Ok(*channel),
+        Caller::Driver => Err(Rejection::NotAPerson.into()),
     }
 }
 
@@ -80,7 +91,7 @@ impl Client {
             clock,
             authority: Mutex::new(Arc::new(authority)),
             mirrors: Mutex::default(),
-            unsettled: Mutex::default(),
+            unsettled: Mutex::new(Some(BTreeMap::new())),
             newest: Mutex::new(Timestamp::EPOCH),
         })
     }
@@ -169,6 +180,7 @@ impl Client {
             let Reply::News {
                 anew,
                 more,
+                durable,
                 authority,
                 now,
                 records,
@@ -194,26 +206,30 @@ impl Client {
                 *mirror = Mirror::default();
                 return Err(error);
             }
+            mirror.durable = durable;
             if !more {
                 return Ok(authority);
             }
         }
     }
 
-    /// What is known of a run's end, without asking.
+    /// What is known of the durable end of a run, without asking.
     pub(crate) async fn known(&self, run: RunId) -> Option<Version> {
         let mirror = self.mirror(run);
         let mirror = mirror.lock().await;
-        mirror.head().map(|head| head.version)
+        mirror.durable
     }
 
-    /// What was staged here and is not durable as far as is known, by run.
+    /// What was staged here and is not durable as far as is known, by run. From then on nothing is
+    /// staged by this way.
     pub(crate) fn take_unsettled(&self) -> BTreeMap<RunId, Vec<Unsettled>> {
-        std::mem::take(&mut *lock(&self.unsettled))
+        lock(&self.unsettled).take().unwrap_or_default()
     }
 
     fn settled(&self, run: RunId) {
-        lock(&self.unsettled).remove(&run);
+        if let Some(unsettled) = &mut *lock(&self.unsettled) {
+            unsettled.remove(&run);
+        }
     }
 
     /// Has a connection forgotten that is gone.
@@ -240,8 +256,11 @@ impl Client {
             sending: sent.sending,
         };
         let records = self.recorded(ask, &parts).await?;
-        let mut unsettled = lock(&self.unsettled);
-        unsettled.entry(run).or_default().push(sent);
+        match &mut *lock(&self.unsettled) {
+            Some(unsettled) => unsettled.entry(run).or_default().push(sent),
+            // What was staged was taken elsewhere without this: it is sent again as well.
+            None => return Err(gone()),
+        }
         Ok(records)
     }
 
@@ -266,7 +285,7 @@ impl Client {
         let (texts, parts) = named(&act.1);
         let ask = Ask::Act {
             run,
-            channel: channel(caller),
+            channel: way_in(caller)?,
             command: Box::new(act.0.clone()),
             texts,
             sending,
@@ -283,9 +302,12 @@ impl Client {
         caller: &Caller,
         set: &AnswerSet,
     ) -> Result<(), LedgerError> {
+        if let Caller::Driver = caller {
+            self.note_refused(run, caller).await?;
+        }
         let ask = Ask::Answer {
             run,
-            channel: channel(caller),
+            channel: way_in(caller)?,
             set: set.clone(),
         };
         self.done(ask).await?;
@@ -327,7 +349,7 @@ impl Client {
     ) -> Result<Envelope, LedgerError> {
         let (names, parts) = named(texts);
         let ask = Ask::Authorise {
-            channel: channel(caller),
+            channel: way_in(caller)?,
             command,
             texts: names,
             sending,

@@ -115,6 +115,9 @@ pub enum HelloError {
     /// The owner said no.
     #[error("{0}")]
     Refused(String),
+    /// The other side sent what is no hello.
+    #[error("what came is no hello: {0}")]
+    NoHello(String),
     /// The operating system gave no random bytes.
     #[error("drawing random bytes failed")]
     Random(#[source] getrandom::Error),
@@ -122,7 +125,11 @@ pub enum HelloError {
 
 impl From<FrameError> for HelloError {
     fn from(error: FrameError) -> Self {
-        Self::Connection(crate::store::chain(&error))
+        let why = crate::store::chain(&error);
+        match error {
+            FrameError::Closed | FrameError::Io(_) => Self::Connection(why),
+            FrameError::TooLarge | FrameError::Malformed(_) => Self::NoHello(why),
+        }
     }
 }
 

@@ -145,6 +145,6 @@ impl Shared {
     }
 }
 
-fn gone() -> LedgerError {
+pub(super) fn gone() -> LedgerError {
     LedgerError::Unreachable(String::from("it ended before it answered"))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::content::{Commitment, Content, Contents};
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
-use crate::id::RunId;
+use crate::id::{RunId, Version};
 use crate::run::{Head, Origin, RunState, evolve};
 use crate::store::chain;
 
@@ -17,6 +17,8 @@ use super::protocol::attached;
 pub(super) struct Mirror {
     pub(super) state: Option<RunState>,
     pub(super) contents: Contents,
+    /// The newest record that is durable.
+    pub(super) durable: Option<Version>,
 }
 
 impl Mirror {

@@ -54,7 +54,8 @@ pub(crate) struct Sending {
     pub(crate) id: CommandId,
     /// Whether it was sent before: it is looked for first.
     pub(crate) again: bool,
-    /// The newest record of the stream that was known before it was sent the first time.
+    /// The newest durable record of the stream that was known before it was sent the first time.
+    /// What was merely staged may have been lost since, and its number taken by another record.
     pub(crate) since: Option<Version>,
 }
 
@@ -85,8 +86,8 @@ pub(super) enum Ask {
         run: RunId,
         known: Option<(Version, Digest)>,
     },
-    /// A connection of this process is gone, whose number this is: what was staged for it is
-    /// forgotten.
+    /// This process gave up a connection, whose number this is: what was staged for it is
+    /// forgotten, what is still on its way there is not done any more.
     Left { seat: u64 },
     /// Which process drives a run.
     Driver { run: RunId },
@@ -161,6 +162,7 @@ pub(super) enum Reply {
     News {
         anew: bool,
         more: bool,
+        durable: Option<Version>,
         authority: Version,
         now: Timestamp,
         records: usize,

@@ -126,8 +126,7 @@ impl Serve<'_> {
                 done(Ok(()))
             }
             Ask::Left { seat } => {
-                let pid = self.seat.pid;
-                self.owner.leave(Seat { number: seat, pid }).await;
+                self.owner.move_over(seat, self.seat).await;
                 done(Ok(()))
             }
             Ask::NewDriver {} => {
@@ -149,6 +148,7 @@ impl Serve<'_> {
                 let reply = Reply::News {
                     anew: news.anew,
                     more: news.more,
+                    durable: news.durable,
                     authority: news.authority,
                     now: news.now,
                     records: news.records.len(),
@@ -239,6 +239,7 @@ impl Serve<'_> {
                     Speaker::Person(channel) => self.person(channel)?,
                 };
                 let act = (*command, joined(texts, attached)?);
+                self.has_no_way_of_its_own(run, &act.0, true).await?;
                 if let Some(before) = self.before(run.stream(), sending).await? {
                     return Ok(recorded(&before));
                 }
@@ -259,6 +260,7 @@ impl Serve<'_> {
             } => {
                 let caller = self.person(channel)?;
                 let act = (*command, joined(texts, attached)?);
+                self.has_no_way_of_its_own(run, &act.0, false).await?;
                 if let Some(before) = self.before(run.stream(), sending).await? {
                     return Ok(recorded(&before));
                 }
@@ -285,6 +287,25 @@ impl Serve<'_> {
         }
     }
 
+    /// A start, an answer and an amendment are more than their records: each is asked for in a
+    /// message of its own, and by that alone.
+    async fn has_no_way_of_its_own(
+        &self,
+        run: RunId,
+        command: &Command,
+        is_staged: bool,
+    ) -> Result<(), LedgerError> {
+        let kind = match command {
+            Command::Begin { .. } => AttemptKind::Permit,
+            Command::Answer(_) => AttemptKind::Answer,
+            Command::Amend(_) if is_staged => AttemptKind::Answer,
+            _ => return Ok(()),
+        };
+        note(self.owner, kind, Some(run)).await;
+        let why = "a start, an answer or an amendment came as another message than its own";
+        Err(LedgerError::Failed(why.to_owned()))
+    }
+
     async fn begin(
         &self,
         run: RunId,
@@ -293,7 +314,7 @@ impl Serve<'_> {
     ) -> Result<Answered, LedgerError> {
         let call = start.0;
         let begun = if let Some(records) = self.before(run.stream(), sending).await? {
-            let again = (call, records);
+            let again = (call, start.2, records);
             self.owner.permit_again(run, self.seat, again).await
         } else {
             let from = (self.seat, Some(sending.id));

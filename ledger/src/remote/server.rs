@@ -1,11 +1,13 @@
-//! What the owner serves on its socket: one thread that accepts, one that reads for each
-//! connection, and a few that do what is asked.
+//! What the owner serves on its socket: one thread that accepts, one that reads and one that
+//! writes for each connection, and a few that do what is asked. Whoever does not take its answers
+//! keeps nobody else waiting.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -27,13 +29,19 @@ use crate::store::chain;
 const CONNECTIONS_MAX: usize = 128;
 
 /// Requests of one connection that may wait for their answers.
-const WAITING_MAX: usize = 512;
+const WAITING_MAX: usize = 64;
 
 /// How long the hello may take.
 const HELLO_TIME: Duration = Duration::from_secs(5);
 
 /// How long an answer may wait for whoever asked to take it.
 const WRITE_TIME: Duration = Duration::from_secs(30);
+
+/// How long those that are served have to take their last answers when the owner ends.
+const STOP_TIME: Duration = Duration::from_secs(5);
+
+/// Before somebody else is let in, where the system has no room for one more connection.
+const ROOM_TIME: Duration = Duration::from_millis(100);
 
 /// Threads that do what is asked: most of it waits for the disk, which takes no thread.
 const WORKERS: usize = 4;
@@ -61,10 +69,9 @@ struct Shared {
     none_left: Condvar,
 }
 
-/// One connection, with room for answers.
+/// One connection, with the number of requests that wait for their answers.
 struct Connection {
     stream: UnixStream,
-    writing: Mutex<()>,
     waiting: Mutex<usize>,
     less: Condvar,
 }
@@ -107,7 +114,8 @@ impl Server {
         })
     }
 
-    /// Takes no more requests, answers those that were taken, and closes every connection.
+    /// Takes no more requests, answers those that were taken as far as the answers are taken in
+    /// time, and closes every connection.
     pub fn stop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
         // Wakes the thread that accepts.
@@ -123,10 +131,17 @@ impl Server {
         for connection in open.values() {
             drop(connection.stream.shutdown(Shutdown::Read));
         }
-        while !open.is_empty() {
-            let waited = self.shared.none_left.wait(open);
-            open = waited.unwrap_or_else(PoisonError::into_inner);
+        let some = |open: &mut BTreeMap<u64, Arc<Connection>>| !open.is_empty();
+        let waited = self
+            .shared
+            .none_left
+            .wait_timeout_while(open, STOP_TIME, some);
+        (open, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        for connection in open.values() {
+            drop(connection.stream.shutdown(Shutdown::Both));
         }
+        let ended = self.shared.none_left.wait_while(open, some);
+        drop(ended.unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -141,11 +156,11 @@ fn accept(shared: &Arc<Shared>) {
         let stream = match shared.listener.accept() {
             Ok((stream, _)) => stream,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) if shared.stopped.load(Ordering::SeqCst) => return,
             Err(error) => {
-                if !shared.stopped.load(Ordering::SeqCst) {
-                    tracing::error!(%error, "nobody can connect any more");
-                }
-                return;
+                tracing::warn!(%error, "somebody could not connect");
+                thread::park_timeout(ROOM_TIME);
+                continue;
             }
         };
         if lock(&shared.open).len() >= CONNECTIONS_MAX {
@@ -158,7 +173,6 @@ fn accept(shared: &Arc<Shared>) {
         };
         let connection = Arc::new(Connection {
             stream,
-            writing: Mutex::new(()),
             waiting: Mutex::new(0),
             less: Condvar::new(),
         });
@@ -188,6 +202,16 @@ impl Shared {
         }
     }
 
+    /// Notes that somebody sent what is no command of anybody who may send one.
+    fn note_frame(&self) {
+        let noted = self
+            .owner
+            .note_attempt(AttemptKind::Frame, None, Channel::Cli);
+        if let Err(error) = block_on(noted) {
+            tracing::warn!(error = chain(&error), "that could not be noted");
+        }
+    }
+
     /// The hello; gives back who is there.
     fn greet(&self, mut stream: &UnixStream, number: u64) -> Result<Peer, HelloError> {
         let times = stream
@@ -213,6 +237,9 @@ fn serve_one(shared: &Arc<Shared>, connection: &Arc<Connection>, number: u64) {
                 error = chain(&error),
                 "somebody who connected is not served"
             );
+            if let HelloError::NotOurs | HelloError::NoHello(_) = error {
+                shared.note_frame();
+            }
             return;
         }
     };
@@ -220,31 +247,41 @@ fn serve_one(shared: &Arc<Shared>, connection: &Arc<Connection>, number: u64) {
         number,
         pid: peer.pid,
     };
-    let ended = read_all(shared, connection, (seat, peer));
-    // What is being done for them is done to its end.
-    let mut waiting = lock(&connection.waiting);
-    while *waiting > 0 {
-        let waited = connection.less.wait(waiting);
-        waiting = waited.unwrap_or_else(PoisonError::into_inner);
+    let (answers, to_write) = channel();
+    let writing = Arc::clone(connection);
+    let writer = thread::Builder::new()
+        .name(String::from("placet-write"))
+        .spawn(move || writing.write_all(&to_write));
+    let writer = match writer {
+        Ok(writer) => writer,
+        Err(error) => {
+            tracing::error!(%error, "a connection cannot be served");
+            return;
+        }
+    };
+    shared.owner.arrive(seat);
+    let ended = read_all(shared, connection, (seat, peer), &answers);
+    // What is being done for them is done to its end: it holds what is dropped here, too.
+    drop(answers);
+    if writer.join().is_err() {
+        tracing::error!("the thread that writes answers panicked");
     }
-    drop(waiting);
     if let Err(error @ (FrameError::Malformed(_) | FrameError::TooLarge)) = ended {
         tracing::warn!(error = chain(&error), "a process sent what is no command");
-        let noted = shared
-            .owner
-            .note_attempt(AttemptKind::Frame, None, Channel::Cli);
-        if let Err(error) = block_on(noted) {
-            tracing::warn!(error = chain(&error), "that could not be noted");
-        }
+        shared.note_frame();
     }
     block_on(shared.owner.leave(seat));
 }
+
+/// An answer, to a request of this number.
+type Answer = (u64, Reply, Vec<Attachment>);
 
 /// Reads requests and has them done until the other side is gone.
 fn read_all(
     shared: &Arc<Shared>,
     connection: &Arc<Connection>,
     (seat, peer): (Seat, Peer),
+    answers: &Sender<Answer>,
 ) -> Result<(), FrameError> {
     let mut from = io::BufReader::new(&connection.stream);
     loop {
@@ -257,12 +294,13 @@ fn read_all(
             return Ok(());
         }
         connection.one_more();
-        let (owner, connection) = (Arc::clone(&shared.owner), Arc::clone(connection));
+        let (owner, answers) = (Arc::clone(&shared.owner), answers.clone());
         shared.pool.spawn_ok(async move {
             let Request { number, ask } = request;
             let (reply, parts) = serve::answer(&owner, (seat, peer), ask, attached).await;
-            connection.write(number, reply, &parts);
-            connection.one_less();
+            if answers.send((number, reply, parts)).is_err() {
+                tracing::debug!("nobody writes answers any more");
+            }
         });
     }
 }
@@ -283,10 +321,17 @@ impl Connection {
         self.less.notify_all();
     }
 
+    /// Writes answers as they come, until there are no more.
+    fn write_all(&self, answers: &Receiver<Answer>) {
+        while let Ok((number, reply, parts)) = answers.recv() {
+            self.write(number, reply, &parts);
+            self.one_less();
+        }
+    }
+
     /// Writes an answer; whoever does not take it is gone.
     fn write(&self, number: u64, reply: Reply, parts: &[Attachment]) {
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        let _turn = lock(&self.writing);
         let response = Response { number, reply };
         let mut written = frame::write(&mut &self.stream, &response, &parts);
         if let Err(error @ (FrameError::TooLarge | FrameError::Malformed(_))) = &written {

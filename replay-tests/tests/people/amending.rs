@@ -241,3 +241,15 @@ async fn whoever_amends_is_there_although_the_run_was_started_for_nobody() {
     let recording = world.recording(run).await.unwrap();
     placet_replay::replay(&recording).await.unwrap();
 }
+
+placet_replay::through_socket!(
+    an_answer_to_what_was_amended_is_refused_and_nothing_runs,
+    the_model_hears_one_result_for_its_id_and_what_it_is_about,
+    amended_calls_run_in_the_places_of_those_that_the_model_named,
+    arguments_that_make_no_proposal_amend_nothing,
+    an_amendment_to_what_was_denied_before_is_refused_as_a_repeat,
+    an_approval_that_is_taken_back_runs_nothing_and_is_not_asked_again,
+    an_execution_that_has_begun_cannot_be_taken_back,
+    the_note_of_an_approval_is_no_reason_for_taking_it_back,
+    whoever_amends_is_there_although_the_run_was_started_for_nobody,
+);

@@ -176,3 +176,13 @@ async fn a_cancelled_run_ends_although_its_driver_was_asked_to_stop_as_well() {
     let state = world.state(run).await.unwrap();
     assert_eq!(state.outcome(), Some(Outcome::Cancelled));
 }
+
+placet_replay::through_socket!(
+    the_driver_of_a_cancelled_run_ends_it_and_stops_what_only_reads,
+    what_changes_things_comes_to_its_end_in_a_cancelled_run,
+    nobody_waits_for_the_model_of_a_cancelled_run,
+    the_next_driver_honours_a_wish_that_the_first_did_not_live_to_see,
+    a_cancelled_run_asks_nobody_and_takes_no_more_words,
+    a_doubt_that_a_person_settles_leads_to_no_second_attempt,
+    a_cancelled_run_ends_although_its_driver_was_asked_to_stop_as_well,
+);

@@ -177,3 +177,13 @@ async fn an_approval_for_good_is_acknowledged_only_where_it_was_recorded() {
     );
     assert!(world.state(run).await.unwrap().allowlist().is_empty());
 }
+
+placet_replay::through_socket!(
+    a_tightening_while_a_call_is_executed_stops_the_one_that_is_queued,
+    a_tightening_after_a_crash_stops_the_queued_call_for_the_next_driver,
+    a_tightening_leaves_what_a_person_approved,
+    a_raise_answers_nothing_that_is_pending,
+    neither_raise_nor_list_clears_what_a_person_denied,
+    a_tool_that_is_allowed_for_good_still_asks_for_files_that_steer,
+    an_approval_for_good_is_acknowledged_only_where_it_was_recorded,
+);

@@ -440,3 +440,19 @@ async fn a_run_that_somebody_attended_is_left_to_whoever_answers_later() {
     let recording = world.recording(run).await.unwrap();
     placet_replay::replay(&recording).await.unwrap();
 }
+
+placet_replay::through_socket!(
+    a_reply_approves_nothing_whatever_it_says,
+    an_answer_does_not_reply_and_a_question_is_no_call_to_approve,
+    a_question_for_nobody_is_refused_as_such,
+    after_a_message_several_denials_refuse_no_more_and_an_equal_call_still_does,
+    denials_at_a_target_count_wherever_things_would_have_come_from,
+    a_card_names_the_open_call_whose_place_it_touches,
+    a_message_reaches_the_model_after_what_it_said_before,
+    a_large_result_is_clipped_for_the_model_and_whole_in_the_ledger,
+    a_message_that_comes_while_the_context_is_prepared_is_part_of_it,
+    a_message_after_a_question_to_the_model_was_dropped_opens_a_turn_of_its_own,
+    a_message_after_a_driver_died_while_it_asked_the_model_is_heard,
+    a_message_while_a_living_driver_asks_the_model_is_refused,
+    a_run_that_somebody_attended_is_left_to_whoever_answers_later,
+);
