@@ -385,11 +385,81 @@ fn is(result: Result<bool, LedgerError>) -> Result<Answered, LedgerError> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use uuid::Uuid;
+
     use super::*;
+    use crate::answers::AnswerSet;
+    use crate::approval::CallAnswer;
+    use crate::digest::Digest;
+    use crate::id::{AnswerId, CommandId};
+    use crate::policy::ApprovalPolicy;
+
+    fn sending() -> Sending {
+        Sending {
+            id: CommandId::new(Uuid::from_u128(1)),
+            again: false,
+            since: None,
+        }
+    }
+
+    fn answer(run: RunId, answers: [Answer; 2]) -> Ask {
+        let request = Digest::from_bytes([1; 32]);
+        let calls = [CallId::FIRST, "c2".parse().unwrap()];
+        let pending = BTreeMap::from(calls.map(|call| (call, request)));
+        let line = |(call, answer)| CallAnswer {
+            call,
+            request,
+            answer,
+            note: None,
+        };
+        let lines: Vec<_> = calls.into_iter().zip(answers).map(line).collect();
+        let id = AnswerId::new(Uuid::from_u128(2));
+        let set = AnswerSet::covering(id, &pending, lines).unwrap();
+        let channel = Channel::Cli;
+        Ask::Answer { run, channel, set }
+    }
 
     #[test]
-    fn a_backup_is_nothing_for_whoever_is_inside_of_a_run() {
-        assert!(matches!(grants(&Ask::Backup {}), Grants::Yes(None)));
-        assert!(matches!(grants(&Ask::Tail {}), Grants::No));
+    fn whoever_is_inside_of_a_run_denies_takes_back_and_ends_and_grants_nothing() {
+        let run = RunId::new(Uuid::from_u128(3));
+        let act = |command| Ask::Act {
+            run,
+            channel: Channel::Cli,
+            command: Box::new(command),
+            texts: Vec::new(),
+            sending: sending(),
+        };
+        let call = CallId::FIRST;
+        let handle = Ask::Handle {
+            run,
+            by: Speaker::Driver,
+            seen: None,
+            command: Box::new(Command::Expire),
+            texts: Vec::new(),
+            sending: sending(),
+        };
+        for (ask, granting) in [
+            (answer(run, [Answer::Deny, Answer::Deny]), false),
+            (answer(run, [Answer::Deny, Answer::Approve]), true),
+            (answer(run, [Answer::ApproveAlways, Answer::Deny]), true),
+            (act(Command::Cancel), false),
+            (act(Command::Revoke { call }), false),
+            (act(Command::Prompt), true),
+            (act(Command::ChangePolicy(ApprovalPolicy::False)), true),
+            (handle, true),
+            (Ask::Backup {}, true),
+            (Ask::Tail {}, false),
+            (Ask::Commit { run }, true),
+            (Ask::NewDriver {}, true),
+            (Ask::Tail {}, false),
+            (Ask::Driver { run }, false),
+            (Ask::Expire { run }, false),
+            (Ask::Left { seat: 0 }, false),
+        ] {
+            let found = matches!(grants(&ask), Grants::Yes(_));
+            assert_eq!(found, granting, "{ask:?}");
+        }
     }
 }

@@ -197,8 +197,8 @@ fn messages(place: &Place) -> Vec<Value> {
             "sending": sending()}}),
         json!({"handle": {"run": run, "by": "driver", "seen": 0, "command": Command::Expire,
             "texts": [], "sending": sending()}}),
-        json!({"begin": {"run": run, "call": call(1), "active_ms": 0, "level": Level::of(BTreeSet::new()),
-            "sending": sending()}}),
+        json!({"begin": {"run": run, "call": call(1), "active_ms": 0,
+            "level": Level::of(BTreeSet::new()), "sending": sending()}}),
     ]
 }
 
@@ -455,8 +455,7 @@ fn a_proof_is_of_one_connection_alone() {
 }
 
 #[test]
-fn many_connections_and_one_that_reads_nothing_keep_nobody_from_being_served_or_the_owner_from_ending()
- {
+fn neither_many_connections_nor_one_that_reads_nothing_hold_up_others_or_the_end() {
     within_place(async |place| {
         let mut lazy: Vec<_> = (0..5).map(|_| Raw::at_home(&place.owned)).collect();
         let all = json!({"number": 1, "ask": {"read_all": {"from": 0, "limit": 256}}});
