@@ -138,6 +138,7 @@ impl Opening {
             judge: Arc::new(Gate),
             clock: clock.clone(),
             stamps: Arc::new(LiveStamps::new(clock)),
+            rows: Some(store.projections()),
         };
         let socket = match self.socket() {
             Ok(socket) => Some(socket),

@@ -25,6 +25,7 @@ pub mod permit;
 pub mod policy;
 pub mod precondition;
 pub mod program;
+pub mod projection;
 pub mod proposal;
 pub mod remote;
 pub mod risk;

@@ -477,6 +477,7 @@ async fn open(
         judge: judge.clone(),
         clock: clock.clone(),
         stamps: stamps.clone(),
+        rows: None,
     };
     Ok(Ledger::open(parts).await?)
 }

@@ -10,6 +10,7 @@ use crate::error::LedgerError;
 use crate::event::AttemptKind;
 use crate::id::{CallId, RunId, StreamId, local_principal};
 use crate::owner::{Begun, Owner, Seat, Sent};
+use crate::projection::Query;
 use crate::run::{Caller, Command};
 use crate::store::{ReadError, Stored, chain};
 
@@ -66,6 +67,15 @@ fn grants(ask: &Ask) -> Grants {
         | Ask::Expire { .. }
         | Ask::Left { .. }
         | Ask::NoteRefused { .. } => Grants::No,
+        Ask::Query { query } => match query {
+            Query::Rebuild {} => Grants::Yes(None),
+            Query::Runs { .. }
+            | Query::Pending { .. }
+            | Query::Decisions { .. }
+            | Query::Who { .. }
+            | Query::Find { .. }
+            | Query::Prefixes { .. } => Grants::No,
+        },
         Ask::Answer { run, set, .. } => {
             let mut answers = set.iter();
             if answers.all(|line| line.answer == Answer::Deny) {
@@ -127,6 +137,11 @@ impl Serve<'_> {
             Ask::NewDriver {} => {
                 let driver = self.owner.new_driver();
                 Ok((Reply::NewDriver { driver }, Vec::new()))
+            }
+            Ask::Query { query } => {
+                let answer = serde_json::to_vec(&self.owner.query(&query).await?);
+                let answer = answer.map_err(|error| LedgerError::Failed(error.to_string()))?;
+                Ok((Reply::Answer {}, vec![answer]))
             }
             Ask::Driver { run } => {
                 let pid = self.owner.driver(run).map(|seat| seat.pid);

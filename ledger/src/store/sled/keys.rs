@@ -9,6 +9,7 @@
 //! | `c`, ordinal u32, commitment, part u16 | a sealed content |
 //! | `s` | the tree over all records |
 //! | `f` | format and ledger id |
+//! | `p`.. | rows of projections (`projections`) |
 
 use crate::content::Commitment;
 use crate::id::StreamId;

@@ -19,6 +19,7 @@ mod folder;
 mod keyring;
 mod keys;
 mod open;
+mod projections;
 mod read;
 mod rows;
 mod shared;
@@ -41,6 +42,7 @@ use self::commit::{Committer, Request};
 use self::open::Opened;
 use self::shared::{Reserved, Shared};
 use super::check::Attempt;
+use super::projections::ProjectionStore;
 use super::{
     AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
     chain,
@@ -128,6 +130,11 @@ impl SledStore {
     /// The ledger.
     pub fn ledger(&self) -> LedgerId {
         self.shared.ledger
+    }
+
+    /// Where its projections are kept.
+    pub fn projections(&self) -> Arc<dyn ProjectionStore> {
+        Arc::new(projections::SledRows(Arc::clone(&self.shared)))
     }
 
     /// Writes what waits, then the head file, and stops; later appends hear `Poisoned`.
