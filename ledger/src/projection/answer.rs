@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::batch::{Mark, RowsError, decode, run_row};
-use super::cursor::{Cursor, CursorError};
+use super::cursor::Cursor;
 use super::query::{ANSWER_ROWS_MAX, Answer, Decided, DecisionFilter, Page, Query, RunFilter};
 use super::rows::{Approver, Decision, RunRow, RunStatus, Verdict};
 use super::{Failed, find, keys};
-use crate::id::{Name, Position, RunId};
+use crate::id::{Name, RunId};
 use crate::store::projections::{Direction, ProjectionStore, Row};
 use crate::time::Timestamp;
 
@@ -171,11 +171,15 @@ fn decisions(
     let (mut low, high) = keys::all(keys::DECISIONS);
     let mut after = None;
     if let Some(cursor) = &page.after {
-        let key = cursor.key(keys::DECISIONS, PLACE_BYTES)?;
-        let place = key.get(1..).and_then(|bytes| bytes.try_into().ok());
-        after = Some(Position::new(u64::from_be_bytes(place.ok_or(CursorError)?)));
+        let place = cursor.record()?;
+        after = Some(place);
         // It may lie within a row, which begins before it.
-        let before = rows.range(&low, &keys::after(key), Direction::Down, 1)?;
+        let before = rows.range(
+            &low,
+            &keys::after(&keys::decisions(place)),
+            Direction::Down,
+            1,
+        )?;
         if let Some((key, _)) = before.into_iter().next() {
             low = key;
         }
@@ -195,7 +199,7 @@ fn decisions(
         Ok(!more)
     })?;
     let next = found.last().filter(|_| more);
-    let next = next.map(|last| Cursor::at(keys::decisions(last.position)));
+    let next = next.map(|last| Cursor::at_record(last.position));
     Ok(Answer::Decisions {
         decisions: found,
         next,

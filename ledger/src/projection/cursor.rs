@@ -66,8 +66,8 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, CursorError> {
         let plain = |digit: &u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(digit);
-        if text.len() > 2 * (KEY_BYTES_MAX + SUM_BYTES) || !text.as_bytes().iter().all(|d| plain(d))
-        {
+        let short = text.len() <= 2 * (KEY_BYTES_MAX + SUM_BYTES);
+        if !short || !text.as_bytes().iter().all(plain) {
             return Err(CursorError);
         }
         let (pairs, rest) = text.as_bytes().as_chunks::<2>();

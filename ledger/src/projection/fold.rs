@@ -111,6 +111,7 @@ impl RunFold {
         envelope.verify_link(origin.ledger, stream, expected, prev)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one match, an arm an event")]
     fn change(&mut self, envelope: &Envelope) -> Applied {
         if self.row.begun.is_none() {
             return match envelope.event() {

@@ -553,10 +553,6 @@ fn a_cursor_of_another_list_is_refused() {
             Query::Pending { page: part.clone() },
             Query::Runs {
                 filter: ALL,
-                page: part.clone(),
-            },
-            Query::Decisions {
-                filter: DecisionFilter::default(),
                 page: part,
             },
         ] {
