@@ -67,8 +67,8 @@ pub(crate) struct LogArgs {
     #[arg(long, value_name = "N", value_parser = page::limit)]
     limit: Option<usize>,
 
-    /// Go on where the part before ended, as its `next` says
-    #[arg(long, value_name = "CURSOR")]
+    /// Go on where the part before ended, by the cursor that it gave
+    #[arg(long, value_name = "C")]
     after: Option<Cursor>,
 
     /// Write comma-separated values

@@ -100,7 +100,74 @@ fn seconds(ms: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use placet_ledger::approval::Assurance;
+    use placet_ledger::projection::{Approver, Decided, Kind};
+
     use super::*;
+
+    fn decided(kind: Kind, name: Option<&str>, assurance: Option<Assurance>) -> Decided {
+        Decided {
+            by: Approver {
+                kind,
+                name: name.map(|name| name.parse().unwrap()),
+                assurance,
+            },
+            granted: 0,
+            denied: 0,
+            revoked: 0,
+            expired: 0,
+            refused: 0,
+            settled: 0,
+            waited_p50_ms: None,
+            waited_max_ms: None,
+        }
+    }
+
+    #[test]
+    fn who_decided_is_a_table() {
+        let by_user = decided(Kind::Answer, Some("uid:1000"), Some(Assurance::SameUser));
+        let by_key = decided(Kind::Answer, Some("ann"), Some(Assurance::SignedTouch));
+        let who = [
+            Decided {
+                granted: 12,
+                denied: 3,
+                revoked: 1,
+                waited_p50_ms: Some(4_210),
+                waited_max_ms: Some(3_600_000),
+                ..by_user
+            },
+            Decided {
+                granted: 1,
+                settled: 1,
+                waited_p50_ms: Some(49),
+                waited_max_ms: Some(49),
+                ..by_key
+            },
+            Decided {
+                refused: 7,
+                ..decided(Kind::Rule, Some("no-push"), None)
+            },
+            Decided {
+                granted: 40,
+                ..decided(Kind::Policy, Some("plain-read-only"), None)
+            },
+            Decided {
+                granted: 2,
+                ..decided(Kind::Grant, Some("g2"), None)
+            },
+            Decided {
+                expired: 1,
+                waited_p50_ms: Some(86_400_000),
+                waited_max_ms: Some(86_400_000),
+                ..decided(Kind::Clock, None, None)
+            },
+        ];
+        let rows: Vec<_> = who
+            .iter()
+            .map(|decided| cells(&DecidedOut::of(decided)))
+            .collect();
+        insta::assert_snapshot!(table::table(&COLUMNS, &rows), @"");
+    }
 
     #[test]
     fn waiting_times_are_rounded_to_tenths() {

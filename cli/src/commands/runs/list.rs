@@ -44,8 +44,8 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = page::limit)]
     limit: usize,
 
-    /// Go on where the part before ended, as its `next` says
-    #[arg(long, value_name = "CURSOR")]
+    /// Go on where the part before ended, by the cursor that it gave
+    #[arg(long, value_name = "C")]
     after: Option<Cursor>,
 }
 

@@ -86,3 +86,47 @@ impl ProjectionStore for SledRows {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::LedgerId;
+    use crate::store::sled::SledStore;
+
+    #[test]
+    fn rows_are_kept_in_order_beside_the_log_and_cleared_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let (home, head) = (place.path().join("home"), place.path().join("head"));
+        let ledger = LedgerId::new(uuid::Uuid::from_u64_pair(7, 7));
+        let store = SledStore::create(&home, ledger, &head).unwrap();
+        let rows = store.projections();
+        let row = |key: &[u8]| (key.to_vec(), [key, b"!"].concat());
+        let keys = [&b"a"[..], b"b1", b"b2", b"c"];
+        let put = keys.map(|key| (key.to_vec(), Some(row(key).1)));
+        rows.apply(&put.into_iter().collect()).unwrap();
+        let range = |direction, limit| rows.range(b"b", b"c", direction, limit).unwrap();
+        assert_eq!(range(Direction::Up, 9), [row(b"b1"), row(b"b2")]);
+        assert_eq!(range(Direction::Down, 9), [row(b"b2"), row(b"b1")]);
+        assert_eq!(range(Direction::Down, 1), [row(b"b2")]);
+        assert_eq!(rows.range(b"c", b"b", Direction::Up, 9).unwrap(), []);
+        assert_eq!(rows.range(b"", &[0xff], Direction::Up, 9).unwrap().len(), 4);
+        // All or nothing, and no row that sled might keep elsewhere.
+        let changes = Changes::from([
+            (b"a".to_vec(), None),
+            (b"d".to_vec(), Some(vec![0; ROW_BYTES_MAX + 1])),
+        ]);
+        assert!(rows.apply(&changes).is_err());
+        assert_eq!(rows.get(b"a").unwrap(), Some(row(b"a").1));
+        drop((rows, store));
+        let store = SledStore::open(&home, &head).unwrap();
+        let rows = store.projections();
+        assert_eq!(rows.get(b"c").unwrap(), Some(row(b"c").1));
+        rows.clear().unwrap();
+        assert_eq!(rows.range(&[], &[0xff], Direction::Up, 9).unwrap(), []);
+        store.close();
+        assert!(rows.apply(&Changes::from([(b"a".to_vec(), None)])).is_err());
+        drop((rows, store));
+        // The rows of the log are none of theirs.
+        assert_eq!(SledStore::open(&home, &head).unwrap().ledger(), ledger);
+    }
+}
