@@ -348,3 +348,54 @@ fn done(result: Result<(), LedgerError>) -> Result<Answered, LedgerError> {
 fn is(result: Result<bool, LedgerError>) -> Result<Answered, LedgerError> {
     result.map(|so| (Reply::Is { so }, Vec::new()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::projection::{Page, RunFilter};
+
+    #[test]
+    fn whoever_is_inside_of_a_run_may_ask_and_not_rebuild() {
+        let page = || Page {
+            after: None,
+            limit: 1,
+        };
+        let filter = RunFilter::default();
+        for (query, is_open) in [
+            (Query::Pending { page: page() }, true),
+            (
+                Query::Runs {
+                    filter,
+                    page: page(),
+                },
+                true,
+            ),
+            (
+                Query::Decisions {
+                    filter: crate::projection::DecisionFilter::default(),
+                    page: page(),
+                },
+                true,
+            ),
+            (
+                Query::Who {
+                    tool: None,
+                    since: None,
+                },
+                true,
+            ),
+            (
+                Query::Find {
+                    prefix: String::new(),
+                },
+                true,
+            ),
+            (Query::Prefixes { runs: Vec::new() }, true),
+            (Query::Rebuild {}, false),
+        ] {
+            let text = format!("{query:?}");
+            let granting = matches!(grants(&Ask::Query { query }), Grants::Yes(None));
+            assert_eq!(granting, !is_open, "{text}");
+        }
+    }
+}

@@ -166,7 +166,15 @@ mod tests {
             .iter()
             .map(|decided| cells(&DecidedOut::of(decided)))
             .collect();
-        insta::assert_snapshot!(table::table(&COLUMNS, &rows), @"");
+        insta::assert_snapshot!(table::table(&COLUMNS, &rows), @r"
+        BY      NAME             ASSURANCE     ALL  GRANTED  DENIED  REVOKED  EXPIRED  REFUSED  SETTLED  WAITED P50  MAX
+        user    uid:1000         same-user     16   12       3       1        0        0        0        4.2 s       3600.0 s
+        person  ann              signed-touch  2    1        0       0        0        0        1        0.0 s       0.0 s
+        rule    no-push          -             7    0        0       0        0        7        0        -           -
+        policy  plain-read-only  -             40   40       0       0        0        0        0        -           -
+        entry   g2               -             2    2        0       0        0        0        0        -           -
+        clock   -                -             1    0        0       0        1        0        0        86400.0 s   86400.0 s
+        ");
     }
 
     #[test]
