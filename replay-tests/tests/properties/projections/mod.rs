@@ -1,235 +1,31 @@
 //! Projections are what a fold of the whole log says, wherever they were when they were asked.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+mod kept;
+mod slow;
 
-use async_trait::async_trait;
-use placet_ledger::content::{Commitment, Contents};
-use placet_ledger::envelope::{Envelope, Recorded};
-use placet_ledger::event::{ApprovalGranted, Event};
-use placet_ledger::id::{CallId, Position, RunId, StreamId, Version};
-use placet_ledger::merkle::Frontier;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use placet_ledger::envelope::Envelope;
+use placet_ledger::id::Position;
 use placet_ledger::projection::{
     Answer, Cursor, Decision, DecisionFilter, Page, PendingRow, Projector, Query, RunFilter,
-    RunRow, RunStatus, Verdict,
+    RunRow, RunStatus, Waits,
 };
-use placet_ledger::run::RunState;
-use placet_ledger::store::projections::{Changes, Direction, MemoryRows, ProjectionStore, Row};
-use placet_ledger::store::{ReadError, ReadStore, Stored, Tail};
-use placet_ledger::time::Timestamp;
-use placet_ledger::view::{CardKind, Projection, RunEntry, RunList, inbox};
+use placet_ledger::store::projections::{Changes, ProjectionStore};
+use placet_ledger::view::{CardKind, RunEntry};
 use placet_replay::cut;
 use placet_replay::history;
 use placet_replay::world::World;
 use proptest::prelude::*;
 
+use self::kept::{Counted, Log};
+use self::slow::Slow;
 use super::cases;
 use super::runs::{Story, stories, tell_in};
 
-/// A log that ends where the test says, in pages as long as the test says.
-struct Log {
-    records: Mutex<Vec<Envelope>>,
-    size: AtomicUsize,
-    page: usize,
-    read: AtomicU64,
-}
-
-impl Log {
-    fn new(records: Vec<Envelope>, page: usize) -> Arc<Self> {
-        Arc::new(Self {
-            size: AtomicUsize::new(records.len()),
-            records: Mutex::new(records),
-            page,
-            read: AtomicU64::new(0),
-        })
-    }
-}
-
-#[async_trait]
-impl ReadStore for Log {
-    async fn read_run(&self, _: StreamId, _: Version, _: usize) -> Result<Vec<Stored>, ReadError> {
-        Err(ReadError::Io("no projection reads a stream".to_owned()))
-    }
-
-    async fn read_all(&self, from: Position, limit: usize) -> Result<Vec<Stored>, ReadError> {
-        let records = self.records.lock().unwrap();
-        let records = &records[..self.size.load(Ordering::SeqCst)];
-        let page = records.iter().enumerate().skip(from.get() as usize);
-        let stored: Vec<_> = page
-            .take(limit.min(self.page))
-            .map(|(place, record)| Stored {
-                position: Position::new(place as u64),
-                bytes: record.bytes().clone(),
-            })
-            .collect();
-        self.read.fetch_add(stored.len() as u64, Ordering::SeqCst);
-        Ok(stored)
-    }
-
-    async fn tail(&self) -> Result<Tail, ReadError> {
-        Ok(Tail {
-            size: self.size.load(Ordering::SeqCst) as u64,
-            root: Frontier::default().root(),
-        })
-    }
-
-    async fn content(&self, _: StreamId, _: &[Commitment]) -> Result<Contents, ReadError> {
-        Err(ReadError::Io("no projection reads a text".to_owned()))
-    }
-}
-
-/// Rows in memory, with what is read of them counted.
-#[derive(Default)]
-struct Counted {
-    rows: MemoryRows,
-    read: AtomicU64,
-}
-
-impl Counted {
-    fn all(&self) -> Vec<Row> {
-        self.rows
-            .range(&[], &[0xff], Direction::Up, usize::MAX)
-            .unwrap()
-    }
-}
-
-impl ProjectionStore for Counted {
-    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.read.fetch_add(1, Ordering::SeqCst);
-        self.rows.get(key)
-    }
-
-    fn range(
-        &self,
-        low: &[u8],
-        high: &[u8],
-        direction: Direction,
-        limit: usize,
-    ) -> Result<Vec<Row>, ReadError> {
-        let rows = self.rows.range(low, high, direction, limit)?;
-        self.read.fetch_add(rows.len() as u64, Ordering::SeqCst);
-        Ok(rows)
-    }
-
-    fn apply(&self, changes: &Changes) -> Result<(), ReadError> {
-        for value in changes.values().flatten() {
-            assert!(value.len() <= 7_000, "a row of {} bytes", value.len());
-        }
-        self.rows.apply(changes)
-    }
-
-    fn clear(&self) -> Result<(), ReadError> {
-        self.rows.clear()
-    }
-}
-
 fn projector(log: &Arc<Log>, rows: &Arc<Counted>) -> Projector {
     Projector::new(log.clone(), rows.clone())
-}
-
-/// What is known of the whole log, the slow way.
-#[derive(Default)]
-struct Slow {
-    runs: RunList,
-    tiers: BTreeMap<(RunId, CallId), Vec<placet_ledger::risk::DeclaredRisk>>,
-    decisions: Vec<Decision>,
-}
-
-impl Slow {
-    fn of(records: &[Envelope]) -> Self {
-        let mut slow = Self::default();
-        for (place, envelope) in records.iter().enumerate() {
-            let recorded = Recorded {
-                position: Position::new(place as u64),
-                envelope: envelope.clone(),
-            };
-            slow.take(&recorded);
-        }
-        slow
-    }
-
-    fn take(&mut self, recorded: &Recorded) {
-        let envelope = &recorded.envelope;
-        let (event, run) = (envelope.event(), envelope.stream().run());
-        if let Some(call) = event.call().filter(|_| self.runs.get(run).is_some()) {
-            let tier = match event {
-                Event::CallProposed(e) => Some(e.risk),
-                Event::RiskAssessed(e) => Some(e.tier.into()),
-                Event::ApprovalRequested(e) => Some(e.tier),
-                Event::ApprovalGranted(ApprovalGranted::Automatic(e)) => Some(e.tier),
-                _ => None,
-            };
-            let tiers = self.tiers.entry((run, call)).or_default();
-            tiers.retain(|known| Some(*known) != tier);
-            tiers.extend(tier);
-            let tiers = tiers.clone();
-            let state = self.runs.get(run).and_then(RunEntry::state);
-            self.decisions.extend(decided(state, call, tiers, recorded));
-        }
-        self.runs.apply(recorded);
-    }
-
-    fn pending(&self) -> Vec<(RunId, CallId, Option<CardKind>, Option<Timestamp>)> {
-        let cards = inbox(&self.runs, &BTreeMap::new());
-        let card = cards
-            .into_iter()
-            .map(|card| (card.run, card.call, Some(card.kind), card.expires_at));
-        card.collect()
-    }
-}
-
-fn decided(
-    state: Option<&RunState>,
-    id: CallId,
-    tiers: Vec<placet_ledger::risk::DeclaredRisk>,
-    recorded: &Recorded,
-) -> Option<Decision> {
-    use placet_ledger::projection::{Approver, Kind};
-    let nameless = |kind| Approver {
-        kind,
-        name: None,
-        assurance: None,
-    };
-    let (verdict, by, waits) = match recorded.envelope.event() {
-        Event::ApprovalGranted(e @ ApprovalGranted::ByPerson(_)) => {
-            (Verdict::Granted, e.by().into(), true)
-        }
-        Event::ApprovalGranted(e) => (Verdict::Granted, e.by().into(), false),
-        Event::ApprovalDenied(e) => (Verdict::Denied, (&e.by).into(), true),
-        Event::ApprovalRevoked(e) => (Verdict::Revoked, (&e.by).into(), false),
-        Event::ApprovalExpired(_) => (Verdict::Expired, nameless(Kind::Clock), true),
-        Event::CallRefused(e) => {
-            let kind = if e.rule.is_some() {
-                Kind::Rule
-            } else {
-                Kind::Policy
-            };
-            let name = e.rule.clone();
-            let by = Approver {
-                name,
-                ..nameless(kind)
-            };
-            (Verdict::Refused, by, false)
-        }
-        Event::ExecutionSettled(e) => (Verdict::Settled, (&e.by).into(), false),
-        _ => return None,
-    };
-    let call = state?.call(id)?;
-    let asked = call.requested().map(|asked| asked.at);
-    let asked = asked.or(call.question().map(|asked| asked.at));
-    let at = recorded.envelope.at();
-    Some(Decision {
-        position: recorded.position,
-        at,
-        run: state?.run(),
-        call: id,
-        tool: call.tool().cloned(),
-        tiers,
-        verdict,
-        by,
-        waited_ms: asked.filter(|_| waits).map(|asked| at.ms_since(asked)),
-    })
 }
 
 fn page(after: Option<Cursor>, limit: usize) -> Page {
@@ -295,7 +91,7 @@ const ALL: RunFilter = RunFilter {
 };
 
 fn check_run(row: &RunRow, entry: &RunEntry) {
-    let state = entry.state().expect("the run folds");
+    let state = entry.state().unwrap();
     let begun = row.begun.as_ref().unwrap();
     assert_eq!(
         (row.run, row.start, row.last),
@@ -361,9 +157,9 @@ async fn check(projector: &Projector, slow: &Slow, limit: usize) {
     assert_eq!(runs(projector, &unfinished, limit).await, open);
     let waiting = pending(projector, limit).await;
     let kind = |row: &PendingRow| match row.waits {
-        placet_ledger::projection::Waits::Approval => CardKind::Approval,
-        placet_ledger::projection::Waits::Question => CardKind::Question,
-        placet_ledger::projection::Waits::InDoubt => CardKind::InDoubt,
+        Waits::Approval => CardKind::Approval,
+        Waits::Question => CardKind::Question,
+        Waits::InDoubt => CardKind::InDoubt,
     };
     let waiting: Vec<_> = waiting
         .iter()
@@ -534,11 +330,8 @@ fn a_mark_that_is_not_of_this_log_has_them_built_anew() {
         let other = history::denied().await.unwrap();
         let other = cut::log(&**other.world.store()).await.unwrap();
         let slow = Slow::of(&other);
+        log.size.store(other.len(), Ordering::SeqCst);
         *log.records.lock().unwrap() = other;
-        log.size.store(
-            slow.runs.iter().last().unwrap().last().get() as usize + 1,
-            Ordering::SeqCst,
-        );
         check(&projector(&log, &rows), &slow, 9).await;
     });
 }
