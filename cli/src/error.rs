@@ -160,6 +160,7 @@ impl From<LedgerError> for CommandError {
         let (kind, hint) = match &error {
             LedgerError::Rejected(rejection) => rejected(rejection),
             LedgerError::NoRun(_) => (Kind::NotFound, Some(EVERY_RUN)),
+            LedgerError::Cursor(_) => return Self::usage(error),
             LedgerError::Conflict => (Kind::Conflict, Some("look at the run and try again")),
             LedgerError::NoRoom(_) => (
                 Kind::Failed,

@@ -151,6 +151,7 @@ impl Opening {
             judge: Arc::new(Gate),
             clock: clock.clone(),
             stamps: Arc::new(LiveStamps::new(clock)),
+            rows: Some(store.projections()),
         };
         let place = self.home.dir.join(socket::NAME);
         let close = move || {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 use placet_engine::clock::SystemClock;
 use placet_engine::engine::nearly;
@@ -17,13 +17,16 @@ use placet_ledger::gate_input::Bench;
 use placet_ledger::id::{LedgerId, Position, RunId, StreamId, Version};
 use placet_ledger::lease;
 use placet_ledger::ledger::Ledger;
+use placet_ledger::projection::{Answer, Projector, Query};
 use placet_ledger::run::RunState;
-use placet_ledger::store::pages::{each_of_log, read_stream, run_list};
+use placet_ledger::store::pages::{each_of_log, each_of_stream, read_stream};
+use placet_ledger::store::projections::MemoryRows;
 use placet_ledger::store::sled::{OpenError, SledStore};
 use placet_ledger::store::{ReadError, ReadStore};
 use placet_ledger::time::Timestamp;
-use placet_ledger::view::{Card, RunList};
+use placet_ledger::view::{Card, Projection, RunList};
 
+use crate::answers::{self, Prefixes};
 use crate::error::{CommandError, Kind};
 use crate::home::{Home, Scratch};
 use crate::in_force;
@@ -38,15 +41,16 @@ pub(crate) struct Reading(Source);
 enum Source {
     /// The ledger, held here or by another process.
     Ledger(Ledger),
-    /// A store that takes no writes; where it is a copy, with the folder of that.
-    Store(Box<SledStore>, Option<Scratch>),
+    /// A store that takes no writes, with projections in memory; where it is a copy, with the
+    /// folder of that.
+    Store(Arc<SledStore>, Box<Projector>, Option<Scratch>),
 }
 
 impl Drop for Reading {
     fn drop(&mut self) {
         match &self.0 {
             Source::Ledger(ledger) => ledger.close(),
-            Source::Store(store, _) => store.close(),
+            Source::Store(store, ..) => store.close(),
         }
     }
 }
@@ -88,14 +92,16 @@ impl Reading {
                 wiring.printer.warn(&format!("  hint: {hint}"));
             }
         }
-        Ok(Self(Source::Store(Box::new(store), scratch)))
+        let store = Arc::new(store);
+        let projector = Projector::new(store.clone(), Arc::new(MemoryRows::default()));
+        Ok(Self(Source::Store(store, Box::new(projector), scratch)))
     }
 
     /// The store.
     pub(crate) fn store(&self) -> &dyn ReadStore {
         match &self.0 {
             Source::Ledger(ledger) => ledger,
-            Source::Store(store, _) => &**store,
+            Source::Store(store, ..) => &**store,
         }
     }
 
@@ -103,13 +109,13 @@ impl Reading {
     fn ledger(&self) -> LedgerId {
         match &self.0 {
             Source::Ledger(ledger) => ledger.ledger(),
-            Source::Store(store, _) => store.ledger(),
+            Source::Store(store, ..) => store.ledger(),
         }
     }
 
     /// Who drives a run; of a copy it is not known that nobody does.
     pub(crate) fn driving(&self, home: &Home, run: RunId) -> Driving {
-        let copied = matches!(self.0, Source::Store(_, Some(_)));
+        let copied = matches!(self.0, Source::Store(.., Some(_)));
         match lease::who(&home.driving(), run) {
             Ok(Some(held)) => Driving::By(held.by.as_ref().into()),
             Ok(None) if !copied => Driving::Nobody,
@@ -117,9 +123,57 @@ impl Reading {
         }
     }
 
-    /// Every run of the log, folded.
-    pub(crate) async fn runs(&self) -> Result<RunList, CommandError> {
-        run_list(self.store()).await.map_err(damaged)
+    /// Answers from projections.
+    pub(crate) async fn query(&self, query: Query) -> Result<Answer, CommandError> {
+        let answer = match &self.0 {
+            Source::Ledger(ledger) => ledger.query(query).await,
+            Source::Store(_, projector, _) => {
+                projector.query(&query).await.map_err(LedgerError::from)
+            }
+        };
+        Ok(answer?)
+    }
+
+    /// The run whose id begins with these digits.
+    pub(crate) async fn find(&self, prefix: &str) -> Result<RunId, CommandError> {
+        let prefix = prefix.to_owned();
+        answers::run(self.query(Query::Find { prefix }).await?)
+    }
+
+    /// How runs are named in commands.
+    pub(crate) async fn prefixes(
+        &self,
+        runs: impl IntoIterator<Item = RunId>,
+    ) -> Result<Prefixes, CommandError> {
+        let runs: BTreeSet<RunId> = runs.into_iter().collect();
+        let runs: Vec<RunId> = runs.into_iter().collect();
+        let query = Query::Prefixes { runs: runs.clone() };
+        Ok(Prefixes::of(
+            runs,
+            answers::prefixes(self.query(query).await?)?,
+        ))
+    }
+
+    /// These runs alone, folded.
+    pub(crate) async fn folded(
+        &self,
+        wanted: impl IntoIterator<Item = RunId>,
+    ) -> Result<RunList, CommandError> {
+        let mut runs = RunList::new();
+        // What they begin from is in the first record of the log.
+        self.each(|first| {
+            runs.apply(&first);
+            false
+        })
+        .await?;
+        for run in wanted {
+            let read = each_of_stream(self.store(), run.stream(), Version::ZERO, |recorded| {
+                runs.apply(&recorded);
+                Ok::<_, ReadError>(())
+            });
+            read.await.map_err(damaged)?;
+        }
+        Ok(runs)
     }
 
     /// Every record in order of position, until one is not wanted any more.
@@ -127,8 +181,29 @@ impl Reading {
         &self,
         take: impl FnMut(Recorded) -> bool,
     ) -> Result<(), CommandError> {
-        let read = each_of_log(self.store(), Position::ZERO, take).await;
+        self.each_from(Position::ZERO, take).await
+    }
+
+    /// The same from a position on.
+    pub(crate) async fn each_from(
+        &self,
+        from: Position,
+        take: impl FnMut(Recorded) -> bool,
+    ) -> Result<(), CommandError> {
+        let read = each_of_log(self.store(), from, take).await;
         read.map_err(damaged)
+    }
+
+    /// The record at a position.
+    pub(crate) async fn record(&self, position: Position) -> Result<Recorded, CommandError> {
+        let page = self.store().read_all(position, 1).await.map_err(damaged)?;
+        let stored = page.into_iter().next().ok_or_else(|| {
+            damaged(ReadError::Damaged {
+                position: Some(position),
+                detail: String::from("the record is missing"),
+            })
+        })?;
+        stored.parse().map_err(damaged)
     }
 
     /// Every record of one stream, in order.

@@ -444,3 +444,136 @@ fn a_line_without_end_is_no_export() {
             .contains("line 1 of the export has more than")
     );
 }
+
+#[test]
+fn counts_who_decided_and_how_sure_that_is() {
+    let world = answered();
+    let text = world.call(&["audit", "who"]).stdout;
+    assert!(text.starts_with("BY      NAME"), "{text}");
+    assert!(!text.contains("person"), "{text}");
+    let all: serde_json::Value =
+        serde_json::from_str(&world.call(&["--json", "audit", "who"]).stdout).unwrap();
+    let by = |who: &serde_json::Value| {
+        let who = who["who"].as_array().unwrap().clone();
+        let line = |one: serde_json::Value| {
+            let text = |name: &str| one[name].as_str().unwrap_or("-").to_owned();
+            (
+                text("by"),
+                text("name"),
+                text("assurance"),
+                one["count"].as_u64(),
+            )
+        };
+        who.into_iter().map(line).collect::<Vec<_>>()
+    };
+    let user = ("user".into(), "uid:1000".into(), "same-user".into());
+    let policy = ("policy".into(), "plain-read-only".into(), "-".into());
+    let line =
+        |(by, name, assurance): (String, String, String), count| (by, name, assurance, Some(count));
+    assert_eq!(by(&all), [line(user, 2), line(policy, 1)]);
+    let count = |filters: &[&str]| {
+        let args = [&["--json", "audit", "who"], filters].concat();
+        let who: serde_json::Value = serde_json::from_str(&world.call(&args).stdout).unwrap();
+        let who = who["who"].as_array().unwrap().clone();
+        who.iter()
+            .filter_map(|one| one["count"].as_u64())
+            .sum::<u64>()
+    };
+    for (filters, decisions) in [
+        (&[][..], 3),
+        (&["--tool", "rm"], 1),
+        (&["--tool", "ls"], 1),
+        (&["--tool", "mv"], 0),
+        (&["--since", "1h"], 3),
+        (&["--since", "2100-01-01"], 0),
+        (&["--tool", "rm", "--since", "1h"], 1),
+    ] {
+        assert_eq!(count(filters), decisions, "{filters:?}");
+    }
+}
+
+#[test]
+fn every_part_of_the_log_together_is_the_whole_log() {
+    let world = answered();
+    let log = |args: &[&str]| -> serde_json::Value {
+        let args = [&["--json", "audit", "log"], args].concat();
+        serde_json::from_str(&world.call(&args).stdout).unwrap()
+    };
+    let run = &world.run()[..8];
+    for filters in [
+        &[][..],
+        &["--run", run],
+        &["--risk", "high-risk"],
+        &["--tool", "write_file"],
+        &["--approver", "uid:1000"],
+        &["--verdict", "granted"],
+        &["--verdict", "granted", "--approver", "uid:1000"],
+        &["--verdict", "granted", "--run", run, "--tool", "ls"],
+        &["--type", "call.proposed"],
+    ] {
+        let whole = log(filters)["events"].as_array().unwrap().clone();
+        assert!(!whole.is_empty(), "{filters:?}");
+        for limit in ["1", "2", "300"] {
+            let (mut parts, mut after) = (Vec::new(), None::<String>);
+            loop {
+                let after_args: Vec<&str> = after
+                    .iter()
+                    .flat_map(|at| ["--after", at.as_str()])
+                    .collect();
+                let part = log(&[filters, &["--limit", limit], &after_args].concat());
+                parts.extend(part["events"].as_array().unwrap().clone());
+                let Some(next) = part["next"].as_str() else {
+                    break;
+                };
+                after = Some(next.to_owned());
+            }
+            assert_eq!(parts, whole, "{filters:?} by {limit}");
+        }
+    }
+}
+
+#[test]
+fn a_cursor_that_is_none_is_a_wrong_argument() {
+    let world = answered();
+    for verb in [&["audit", "log"][..], &["inbox"], &["runs", "list"]] {
+        let called = world.call(&[verb, &["--after", "00ff"]].concat());
+        assert_eq!(called.code, 64, "{}", called.stderr);
+        let expected = "expected the cursor that the part before gave as next";
+        assert!(called.stderr.contains(expected), "{}", called.stderr);
+    }
+    let log = world
+        .call(&["--json", "audit", "log", "--limit", "1"])
+        .stdout;
+    let log: serde_json::Value = serde_json::from_str(&log).unwrap();
+    let of_log = log["next"].as_str().unwrap();
+    for verb in [&["inbox"][..], &["runs", "list"]] {
+        let called = world.call(&[verb, &["--after", of_log]].concat());
+        assert_ne!(called.code, 0, "{}", called.stdout);
+        assert!(
+            called.stderr.contains("of the same list"),
+            "{}",
+            called.stderr
+        );
+    }
+}
+
+#[test]
+fn projections_are_built_anew_and_are_what_they_were() {
+    let world = answered();
+    assert_eq!(world.call(&["runs", "list"]).code, 0);
+    insta::assert_snapshot!(world.show(&["doctor", "--rebuild"]), @r"
+    4 rows of projections built from 25 records: they are what they were
+    -- stderr --
+    -- exit 0 --
+    ");
+    // As if an older release, or a damaged disk, had left them.
+    world.in_store(async |store| {
+        let rows = store.projections();
+        let changes = [(b"m".to_vec(), None)].into_iter().collect();
+        rows.apply(&changes).unwrap();
+    });
+    let rebuilt = world.call(&["--json", "doctor", "--rebuild"]).stdout;
+    let rebuilt: serde_json::Value = serde_json::from_str(&rebuilt).unwrap();
+    assert_eq!(rebuilt["differed"], true);
+    assert_eq!(world.call(&["runs", "list", "--all"]).code, 0);
+}

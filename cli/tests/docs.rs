@@ -78,6 +78,8 @@ fn help_in_short() {
           --since <T>  Runs that began at this time or later: a UTC time, a day, or
                        how long ago (24h, 7d)
           --all        Finished runs too
+          --limit <N>  Runs at most [default: 100]
+          --after <C>  Go on where the part before ended, by the cursor that it gave
       -h, --help       Print help (see more with '--help')
 
     Options of every verb:

@@ -332,6 +332,7 @@ pub(crate) async fn over(store: Arc<SledStore>) -> Ledger {
         judge: Arc::new(Gate),
         clock: clock.clone(),
         stamps: Arc::new(LiveStamps::new(clock)),
+        rows: None,
     };
     Ledger::open(parts).await.unwrap()
 }

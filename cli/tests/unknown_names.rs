@@ -100,7 +100,7 @@ fn unknown_words_are_answered_with_the_known_ones() {
     insta::assert_snapshot!(world.show(&["audit", "log", "--verdict", "yes"]), @r"
     -- stderr --
     error: invalid value 'yes' for '--verdict <V>'
-      [possible values: granted, denied, revoked, expired, refused]
+      [possible values: granted, denied, revoked, expired, refused, settled]
       hint: --help tells more
     -- exit 64 --
     ");

@@ -4,6 +4,7 @@ use crate::authority::AuthorityError;
 use crate::canonical::EncodeError;
 use crate::envelope::WriteError;
 use crate::id::{CallId, RunId};
+use crate::projection::{CursorError, QueryError};
 use crate::run::Rejection;
 use crate::store::{AppendError, ReadError};
 
@@ -66,6 +67,9 @@ pub enum LedgerError {
     /// The record of a call is not what the state says.
     #[error("the records of {0} do not bear out what it is about to do")]
     Unproven(CallId),
+    /// The cursor is none of the list that is asked for.
+    #[error(transparent)]
+    Cursor(#[from] CursorError),
     /// It could not be read.
     #[error("cannot read the ledger")]
     Read(#[from] ReadError),
@@ -75,6 +79,15 @@ pub enum LedgerError {
     /// Something has no canonical form.
     #[error("cannot encode")]
     Encode(#[from] EncodeError),
+}
+
+impl From<QueryError> for LedgerError {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::Cursor(error) => Self::Cursor(error),
+            QueryError::Read(error) => Self::Read(error),
+        }
+    }
 }
 
 impl From<AppendError> for LedgerError {

@@ -28,6 +28,7 @@ pub mod policy;
 pub mod precondition;
 pub mod process;
 pub mod program;
+pub mod projection;
 pub mod proposal;
 pub mod remote;
 pub mod risk;

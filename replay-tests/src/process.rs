@@ -28,6 +28,7 @@ pub(crate) fn parts(
         judge: judge.clone(),
         clock: clock.clone(),
         stamps: stamps.clone(),
+        rows: None,
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod grants;
 pub(crate) mod inbox;
 mod judging;
 pub(crate) mod man;
+mod page;
 pub(crate) mod policy;
 mod ready;
 pub(crate) mod restore;
@@ -97,6 +98,9 @@ pub(crate) fn dispatch(
         Verb::Backup(args) => backup::run(&args, &mut Wiring::new(global, printer)?),
         Verb::Restore(args) => restore::run(&args, &mut Wiring::new(global, printer)?),
         Verb::Shell(verb) => shell::dispatch(&verb, &mut printer),
+        Verb::Doctor(args) if args.rebuilds() => {
+            doctor::rebuild(&mut Wiring::new(global, printer)?)
+        }
         Verb::Doctor(args) => doctor::run(&args, &global, &mut printer),
         Verb::Completions(args) => completions::run(&args, &mut printer),
         Verb::Man(args) => man::run(&args, &mut printer),

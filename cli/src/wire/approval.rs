@@ -222,4 +222,7 @@ impl CardOut {
 pub(crate) struct Inbox {
     /// Every card, oldest first.
     pub(crate) pending: Vec<CardOut>,
+    /// Where this part ended, if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
 }

@@ -55,3 +55,14 @@ pub(crate) struct Doctor {
     /// The checks, in the order in which they were made.
     pub(crate) checks: Vec<Check>,
 }
+
+/// What `doctor --rebuild` says.
+#[derive(Debug, Serialize)]
+pub(crate) struct RebuiltOut {
+    /// Whether projections differed from what was there.
+    pub(crate) differed: bool,
+    /// Rows that are there now.
+    pub(crate) rows: u64,
+    /// Records that they were built from.
+    pub(crate) records: u64,
+}

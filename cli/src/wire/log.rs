@@ -14,6 +14,9 @@ use serde_json::value::RawValue;
 pub(crate) struct Log {
     /// The events, in order of position.
     pub(crate) events: Vec<EventOut>,
+    /// Where this part ended, if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
 }
 
 /// A record, as it lies in the store.

@@ -11,3 +11,4 @@ pub(crate) mod runs;
 pub(crate) mod shell;
 pub(crate) mod tools;
 pub(crate) mod verify;
+pub(crate) mod who;

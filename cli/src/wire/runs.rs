@@ -5,19 +5,23 @@ use placet_ledger::content::Contents;
 use placet_ledger::event::Outcome;
 use placet_ledger::id::{CallId, EventId, Name, Position, RunId, Version};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
-use placet_ledger::run::{Phase, RunState, Status};
+use placet_ledger::projection::{RunRow, RunStatus};
+use placet_ledger::run::{RunState, Status};
 use placet_ledger::time::Timestamp;
-use placet_ledger::view::{Quarantine, Row, RunEntry, SteeredBy};
+use placet_ledger::view::{Quarantine, Row, SteeredBy};
 use serde::Serialize;
 
 use super::approval::CardOut;
-use super::run::{AmendedCall, DriverOut, RunReport, UnsuccessfulCall, UsageReport, state_word};
+use super::run::{AmendedCall, DriverOut, RunReport, UnsuccessfulCall, UsageReport};
 
 /// What `runs list` says.
 #[derive(Debug, Serialize)]
 pub(crate) struct RunList {
     /// The runs, newest first.
     pub(crate) runs: Vec<RunItem>,
+    /// Where this part ended, if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
 }
 
 /// A run in the list.
@@ -52,7 +56,7 @@ pub(crate) struct RunFacts {
     /// When its newest record came.
     pub(crate) updated_at: Timestamp,
     /// How many calls wait for people.
-    pub(crate) pending: usize,
+    pub(crate) pending: u32,
     /// Whether something that is pending was not answered in time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) expired: bool,
@@ -93,36 +97,41 @@ impl From<&Quarantine> for QuarantineOut {
 
 impl RunItem {
     /// A run in the list at a time.
-    pub(crate) fn of(entry: &RunEntry, now: Timestamp, driving: Driving) -> Self {
-        let state = entry.state();
+    pub(crate) fn of(row: &RunRow, now: Timestamp, driving: Driving) -> Self {
+        let begun = row.begun.as_ref().filter(|_| row.broken.is_none());
         Self {
-            run: entry.run(),
-            state: state.map(|state| state_word(state.status())),
-            outcome: state.and_then(RunState::outcome).map(Outcome::as_str),
-            facts: state.map(|state| RunFacts {
-                agent: state.started().agent.clone(),
-                model: state.started().model.clone(),
-                policy: state.policy(),
-                started_at: state.started_at(),
-                updated_at: state.head().at,
-                pending: waiting(state),
-                expired: is_expired(state, now),
-                undriven: driving.is_missed(state),
+            run: row.run,
+            state: begun.map(|_| status_word(row.state)),
+            outcome: row.outcome.filter(|_| begun.is_some()).map(Outcome::as_str),
+            facts: begun.map(|begun| RunFacts {
+                agent: begun.agent.clone(),
+                model: begun.model.clone(),
+                policy: begun.policy,
+                started_at: begun.at,
+                updated_at: row.updated_at,
+                pending: row.pending,
+                expired: row.expires_at.is_some_and(|at| now >= at),
+                undriven: driving.is_missed(row.state == RunStatus::Running),
                 driver: driving.by(),
             }),
-            quarantine: entry.quarantine().map(QuarantineOut::from),
+            quarantine: row.broken.as_ref().map(|broken| QuarantineOut {
+                position: broken.position,
+                version: broken.version,
+                detail: broken.detail.clone(),
+            }),
         }
     }
 }
 
-/// How many calls wait for people.
-fn waiting(state: &RunState) -> usize {
-    let waits = |phase| matches!(phase, Phase::Pending | Phase::Asked | Phase::InDoubt);
-    let ended = state.outcome().is_some();
-    state
-        .batch()
-        .filter(|call| !ended && waits(call.phase()))
-        .count()
+const fn status_word(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Running => "running",
+        RunStatus::Waiting => "waiting",
+        RunStatus::Parked => "parked",
+        RunStatus::InDoubt => "in_doubt",
+        RunStatus::Finished => "finished",
+        RunStatus::Quarantined => "quarantined",
+    }
 }
 
 /// Whether something that is pending was not answered in time.
@@ -144,8 +153,8 @@ pub(crate) enum Driving {
 
 impl Driving {
     /// Whether the run was taken up, and nobody drives it any more.
-    fn is_missed(self, state: &RunState) -> bool {
-        matches!(self, Self::Nobody) && state.status() == Status::Running
+    fn is_missed(self, running: bool) -> bool {
+        running && matches!(self, Self::Nobody)
     }
 
     fn by(self) -> Option<DriverOut> {
@@ -348,7 +357,7 @@ impl ShownFacts {
             cap: report.cap,
             set: state.set_code(),
             expired: is_expired(state, now),
-            undriven: driving.is_missed(state),
+            undriven: driving.is_missed(state.status() == Status::Running),
             driver: driving.by(),
             pending,
             amended: report.amended,

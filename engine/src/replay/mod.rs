@@ -85,6 +85,7 @@ pub async fn replay(recording: &Recording, judge: Arc<dyn Judge>) -> Result<Repl
         judge,
         clock: Arc::new(StoppedClock),
         stamps: Arc::new(RecordedStamps::new(recording)),
+        rows: None,
     };
     let ledger = Ledger::open(parts).await?;
     let handler = Arc::new(RecordedHandler::new(

@@ -7,8 +7,19 @@ use super::{DOORS_MAX, Ledger};
 use crate::content::{Commitment, Contents};
 use crate::error::LedgerError;
 use crate::id::{Position, StreamId, Version};
+use crate::projection::{Answer, Query};
 use crate::remote::client::read_error;
 use crate::store::{ReadError, ReadStore, Stored, Tail};
+
+impl Ledger {
+    /// Answers from projections of all that is durable.
+    pub async fn query(&self, query: Query) -> Result<Answer, LedgerError> {
+        through!(self, None, |door, _again| match door {
+            Way::Owner(held) => held.owner.query(&query).await,
+            Way::Remote(client) => client.query(&query).await,
+        })
+    }
+}
 
 #[async_trait]
 impl ReadStore for Ledger {

@@ -29,7 +29,9 @@ use crate::error::LedgerError;
 use crate::gate_input::Bench;
 use crate::id::{CallId, DriverId, LedgerId, Position, RunId, Version};
 use crate::judge::{Judge, Verdict};
+use crate::projection::{Answer, Projector, Query};
 use crate::run::{Command, Origin, Rejection, RunState};
+use crate::store::projections::{MemoryRows, ProjectionStore};
 use crate::store::{EventStore, Stored};
 use crate::time::Timestamp;
 
@@ -51,6 +53,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// Ids, times and salts.
     pub stamps: Arc<dyn Stamps>,
+    /// Where projections are kept; in memory if nowhere.
+    pub rows: Option<Arc<dyn ProjectionStore>>,
 }
 
 /// How much work was done: counted, so that a test can show that it does not grow with a run.
@@ -64,6 +68,7 @@ pub struct Work {
 
 pub(crate) struct Owner {
     parts: Parts,
+    projector: Projector,
     authority: Mutex<Arc<Authority>>,
     cells: Mutex<BTreeMap<RunId, Arc<AsyncMutex<Cell>>>>,
     newest: Mutex<Timestamp>,
@@ -88,8 +93,12 @@ impl Owner {
             Some(stored) => stored.parse()?.envelope.at(),
             None => Timestamp::EPOCH,
         };
+        let rows = parts.rows.clone();
+        let rows = rows.unwrap_or_else(|| Arc::new(MemoryRows::default()));
+        let projector = Projector::new(parts.store.clone(), rows);
         let owner = Self {
             parts,
+            projector,
             authority: Mutex::new(Arc::new(authority)),
             cells: Mutex::default(),
             newest: Mutex::new(newest),
@@ -109,6 +118,11 @@ impl Owner {
 
     pub(crate) fn store(&self) -> &Arc<dyn EventStore> {
         &self.parts.store
+    }
+
+    /// Answers from the projections of all that is durable.
+    pub(crate) async fn query(&self, query: &Query) -> Result<Answer, LedgerError> {
+        Ok(self.projector.query(query).await?)
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {

@@ -29,6 +29,7 @@ use crate::gate_input::Bench;
 use crate::id::{CallId, DriverId, LedgerId, Position, RunId, StreamId, Version};
 use crate::owner::Begun;
 use crate::permit::Permit;
+use crate::projection::{Answer, Query};
 use crate::run::{Caller, Command, Origin, Rejection, RunState};
 use crate::store::{ReadError, Stored, Tail, chain};
 use crate::time::Timestamp;
@@ -454,6 +455,20 @@ impl Client {
     pub(crate) async fn tail(&self) -> Result<Tail, LedgerError> {
         match self.line.ask(Ask::Tail {}, &[]).await? {
             (Reply::Tail { size, root }, _) => Ok(Tail { size, root }),
+            _ => Err(unexpected()),
+        }
+    }
+
+    pub(crate) async fn query(&self, query: &Query) -> Result<Answer, LedgerError> {
+        let ask = Ask::Query {
+            query: query.clone(),
+        };
+        match self.line.ask(ask, &[]).await? {
+            (Reply::Answer {}, attached) => {
+                let answer = attached.first().ok_or_else(unexpected)?;
+                let answer = serde_json::from_slice(answer);
+                answer.map_err(|error| LedgerError::Failed(error.to_string()))
+            }
             _ => Err(unexpected()),
         }
     }

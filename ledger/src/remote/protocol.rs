@@ -14,6 +14,7 @@ use crate::digest::Digest;
 use crate::error::LedgerError;
 use crate::id::{CallId, CommandId, DriverId, Position, RunId, StreamId, Version};
 use crate::merkle::Root;
+use crate::projection::{CursorError, Query};
 use crate::run::{Command, Rejection};
 use crate::store::{ReadError, chain};
 use crate::time::Timestamp;
@@ -81,6 +82,8 @@ pub(super) enum Ask {
         stream: StreamId,
         commitments: Vec<Commitment>,
     },
+    /// What is asked of projections.
+    Query { query: Query },
     /// What came to a run since it was known, staged records included.
     News {
         run: RunId,
@@ -158,6 +161,8 @@ pub(super) enum Reply {
     /// Contents, in the order in which they were asked for, the first at least. Attached: salt and
     /// bytes of each.
     Contents {},
+    /// What projections say. Attached: the answer, as JSON.
+    Answer {},
     /// What came to a run. Attached: the records, then the contents.
     News {
         anew: bool,
@@ -200,6 +205,7 @@ pub(super) enum Failure {
     Integrity(String),
     Quarantined { run: RunId, why: String },
     Unproven(CallId),
+    Cursor,
     Read(ReadError),
     Other(String),
 }
@@ -219,6 +225,7 @@ impl From<LedgerError> for Failure {
             LedgerError::Integrity(why) => Self::Integrity(why),
             LedgerError::Quarantined { run, why } => Self::Quarantined { run, why },
             LedgerError::Unproven(call) => Self::Unproven(call),
+            LedgerError::Cursor(CursorError) => Self::Cursor,
             LedgerError::Read(error) => Self::Read(error),
             LedgerError::Authority(error) => Self::Integrity(chain(&error)),
             error @ (LedgerError::Invalid(_)
@@ -245,6 +252,7 @@ impl From<Failure> for LedgerError {
             Failure::Integrity(why) => Self::Integrity(why),
             Failure::Quarantined { run, why } => Self::Quarantined { run, why },
             Failure::Unproven(call) => Self::Unproven(call),
+            Failure::Cursor => Self::Cursor(CursorError),
             Failure::Read(error) => Self::Read(error),
             Failure::Other(why) => Self::Failed(why),
         }

@@ -40,6 +40,7 @@ pub mod conformance;
 pub mod head;
 pub mod memory;
 pub mod pages;
+pub mod projections;
 pub mod seal;
 #[cfg(feature = "sled")]
 pub mod sled;

@@ -5,6 +5,7 @@
 
 mod card;
 mod inbox;
+mod lookup;
 mod run_list;
 mod steered;
 mod timeline;
@@ -14,7 +15,8 @@ mod tests;
 
 pub use card::{Card, CardJudged, CardKind, CardProgram, DeniedBefore, Nearly, Quorum};
 pub use inbox::{inbox, inbox_needs};
-pub use run_list::{LookupError, Quarantine, QuarantineReason, RunEntry, RunList};
+pub use lookup::{LookupError, PrefixDigits, shortest_prefix_beside};
+pub use run_list::{Quarantine, QuarantineReason, RunEntry, RunList};
 pub use steered::SteeredBy;
 pub use timeline::{Row, Timeline, row};
 

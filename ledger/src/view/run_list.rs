@@ -3,16 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::Projection;
+use super::lookup::{LookupError, PrefixDigits, shortest_prefix_beside};
 use crate::envelope::Recorded;
 use crate::event::Event;
 use crate::id::{Position, RunId, StreamId, Version};
 use crate::run::{FoldError, Origin, RunState, evolve};
-
-/// The fewest digits that name a run: fewer are soon shared by two.
-const PREFIX_DIGITS_MIN: usize = 6;
-
-/// Digits of a whole id.
-const ID_DIGITS: usize = 32;
 
 /// Why a run does not fold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,35 +96,6 @@ fn advance(
     Ok(evolve(state, &recorded.envelope)?)
 }
 
-/// Why a prefix names no run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LookupError {
-    /// Not the beginning of an id.
-    #[error("expected the first {PREFIX_DIGITS_MIN} or more hex digits of a run's id, found {0:?}")]
-    Malformed(String),
-    /// No run begins so.
-    #[error("no run begins with {prefix}")]
-    NotFound {
-        /// What was looked for.
-        prefix: String,
-        /// The run whose id agrees in most digits, if at least half of them agree.
-        nearest: Option<RunId>,
-    },
-    /// Several runs begin so.
-    #[error("{prefix} is the beginning of {} runs: {}", candidates.len(), list(candidates))]
-    Ambiguous {
-        /// What was looked for.
-        prefix: String,
-        /// The runs, in the order of their ids.
-        candidates: Vec<RunId>,
-    },
-}
-
-fn list(runs: &[RunId]) -> String {
-    let runs: Vec<_> = runs.iter().map(RunId::to_string).collect();
-    runs.join(", ")
-}
-
 /// Every run of the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunList {
@@ -201,81 +167,27 @@ impl RunList {
 
     /// The one run whose id begins with `prefix`: at least six hex digits, hyphens or not.
     pub fn find(&self, prefix: &str) -> Result<&RunEntry, LookupError> {
-        let digits: String = prefix.chars().filter(|&c| c != '-').collect();
-        let hex = digits
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        if !hex || !(PREFIX_DIGITS_MIN..=ID_DIGITS).contains(&digits.len()) {
-            return Err(LookupError::Malformed(prefix.chars().take(80).collect()));
-        }
-        let mut found = self
+        let digits = PrefixDigits::read(prefix)?;
+        let candidates: Vec<RunId> = self
             .runs
-            .values()
-            .filter(|entry| simple(entry.run).starts_with(&digits));
-        match (found.next(), found.next()) {
-            (Some(only), None) => Ok(only),
-            (Some(first), Some(second)) => Err(LookupError::Ambiguous {
-                prefix: prefix.to_owned(),
-                candidates: [first, second]
-                    .into_iter()
-                    .chain(found)
-                    .map(RunEntry::run)
-                    .collect(),
-            }),
-            (None, _) => Err(LookupError::NotFound {
-                prefix: prefix.chars().take(80).collect(),
-                nearest: self.nearest(&digits),
-            }),
+            .range(digits.first()..=digits.last())
+            .map(|(run, _)| *run)
+            .collect();
+        if candidates.is_empty() {
+            return Err(digits.not_found(self.order.iter().copied()));
         }
-    }
-
-    fn nearest(&self, digits: &str) -> Option<RunId> {
-        let agreeing = |run: RunId| {
-            let id = simple(run);
-            id.bytes()
-                .zip(digits.bytes())
-                .filter(|(a, b)| a == b)
-                .count()
-        };
-        let best = self
-            .order
-            .iter()
-            .copied()
-            .max_by_key(|&run| agreeing(run))?;
-        (agreeing(best).saturating_mul(2) >= digits.len()).then_some(best)
+        let run = digits.only(candidates)?;
+        let missing = || digits.not_found([]);
+        self.runs.get(&run).ok_or_else(missing)
     }
 
     /// The beginning of a run's id that no other run shares: six digits, or as many as it takes.
     pub fn shortest_prefix(&self, run: RunId) -> String {
         let before = self.runs.range(..run).next_back();
         let after = self.runs.range(run..).find(|(other, _)| **other != run);
-        // Ids are in order, so the two beside this one share the most with it.
-        let shared = before
-            .into_iter()
-            .chain(after)
-            .map(|(&other, _)| shared_digits(run, other))
-            .max()
-            .unwrap_or(0);
-        let digits = shared.saturating_add(1).clamp(PREFIX_DIGITS_MIN, ID_DIGITS);
-        let mut left = digits;
-        run.to_string()
-            .chars()
-            .take_while(|&c| {
-                let more = left > 0;
-                if c != '-' {
-                    left = left.saturating_sub(1);
-                }
-                more
-            })
-            .collect()
+        shortest_prefix_beside(
+            run,
+            before.into_iter().chain(after).map(|(other, _)| *other),
+        )
     }
-}
-
-fn simple(run: RunId) -> String {
-    run.uuid().as_simple().to_string()
-}
-
-fn shared_digits(a: RunId, b: RunId) -> usize {
-    let (a, b) = (simple(a), simple(b));
-    a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
 }

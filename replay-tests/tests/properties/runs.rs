@@ -39,7 +39,7 @@ enum Between {
 }
 
 #[derive(Debug, Clone)]
-struct Story {
+pub(super) struct Story {
     batches: Vec<Vec<(u8, u8)>>,
     policy: u8,
     attendance: u8,
@@ -48,7 +48,7 @@ struct Story {
     cancel: bool,
 }
 
-fn stories() -> impl Strategy<Value = Story> {
+pub(super) fn stories() -> impl Strategy<Value = Story> {
     let between = prop_oneof![
         2 => Just(Between::Nothing),
         2 => Just(Between::Restart),
@@ -115,6 +115,11 @@ fn behaviour(number: u8) -> Behaviour {
 
 async fn tell(story: Story) -> (World, RunId) {
     let mut world = World::new().await.unwrap();
+    let run = tell_in(&mut world, story).await;
+    (world, run)
+}
+
+pub(super) async fn tell_in(world: &mut World, story: Story) -> RunId {
     let mut script = Script::new();
     for batch in story.batches {
         script = script.calls(batch.into_iter().map(named));
@@ -140,13 +145,13 @@ async fn tell(story: Story) -> (World, RunId) {
             break;
         }
         world.clock.advance_ms(7);
-        drove = turn(&mut world, run, between).await;
-        check_process(&world, run).await;
+        drove = turn(world, run, between).await;
+        check_process(world, run).await;
     }
     if story.cancel && !matches!(drove, Drove::Ended(_)) {
         world.cancel(run, "enough").await.unwrap();
     }
-    (world, run)
+    run
 }
 
 async fn turn(world: &mut World, run: RunId, between: Between) -> Drove {

@@ -135,6 +135,7 @@ async fn played(play: &Play, then: Then, cut: Option<Cut>) -> (Came, (usize, usi
         judge: judge.clone(),
         clock: clock.clone(),
         stamps: stamps.clone(),
+        rows: None,
     };
     let finding = Finding {
         parts: Box::new(parts),

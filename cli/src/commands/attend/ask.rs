@@ -8,13 +8,15 @@ use placet_ledger::approval::{By, Channel};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::{CallId, RunId};
+use placet_ledger::projection::{ANSWER_ROWS_MAX, Answer, Page, Query};
 use placet_ledger::run::Caller;
-use placet_ledger::store::pages::run_list;
-use placet_ledger::view::{self, Card, CardKind};
+use placet_ledger::view::{Card, CardKind};
 
 use super::send::{Answers, answers};
 use super::talk::{self, Amendment, End};
 use super::{Drive, elsewhere, offer, watch};
+use crate::answers;
+use crate::commands::runs::prefix_of;
 use crate::error::CommandError;
 use crate::open::Open;
 use crate::reading;
@@ -183,27 +185,41 @@ pub(super) async fn cards(
     scope: Scope,
     by: &Caller,
 ) -> Result<Vec<Shown>, CommandError> {
-    let runs = run_list(&open.ledger).await;
-    let runs = runs.map_err(reading::damaged)?;
-    match scope {
-        Scope::Run(run) => cards_of(open, (run, runs.shortest_prefix(run)), by).await,
-        Scope::Inbox => {
-            let order: Vec<(RunId, CallId)> = view::inbox(&runs, &BTreeMap::new())
-                .into_iter()
-                .map(|card| (card.run, card.call))
-                .collect();
-            let waiting: BTreeSet<RunId> = order.iter().map(|(run, _)| *run).collect();
-            let mut shown = Vec::new();
-            for run in waiting {
-                shown.extend(cards_of(open, (run, runs.shortest_prefix(run)), by).await?);
-            }
-            let place = |shown: &Shown| {
-                let card = (shown.card.run, shown.card.call);
-                order.iter().position(|known| *known == card)
-            };
-            shown.sort_by_key(place);
-            Ok(shown)
+    if let Scope::Run(run) = scope {
+        return cards_of(open, (run, prefix_of(open, run).await?), by).await;
+    }
+    let order = waiting(open).await?;
+    let waiting: BTreeSet<RunId> = order.iter().map(|(run, _)| *run).collect();
+    let mut shown = Vec::new();
+    for run in waiting {
+        shown.extend(cards_of(open, (run, prefix_of(open, run).await?), by).await?);
+    }
+    let place = |shown: &Shown| {
+        let card = (shown.card.run, shown.card.call);
+        let place = order.iter().position(|known| *known == card);
+        // What came since the list was read stands last.
+        place.unwrap_or(order.len())
+    };
+    shown.sort_by_key(place);
+    Ok(shown)
+}
+
+/// Every call that waits for a person, the oldest first.
+async fn waiting(open: &Open) -> Result<Vec<(RunId, CallId)>, CommandError> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let limit = ANSWER_ROWS_MAX;
+        let query = Query::Pending {
+            page: Page { after, limit },
+        };
+        let Answer::Pending { pending, next } = open.ledger.query(query).await? else {
+            return Err(answers::unexpected());
+        };
+        all.extend(pending.into_iter().map(|row| (row.run, row.call)));
+        if next.is_none() {
+            return Ok(all);
         }
+        after = next;
     }
 }
 

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use placet_ledger::approval::By;
 use placet_ledger::digest::Digest;
 use placet_ledger::event::{ApprovalGranted, Event};
+use placet_ledger::projection;
 use placet_ledger::risk::DeclaredRisk;
 
 /// How a decision came out.
@@ -19,6 +20,21 @@ pub(super) enum Verdict {
     Expired,
     /// It was not even asked about.
     Refused,
+    /// What became of an execution in doubt was said.
+    Settled,
+}
+
+impl From<Verdict> for projection::Verdict {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Granted => Self::Granted,
+            Verdict::Denied => Self::Denied,
+            Verdict::Revoked => Self::Revoked,
+            Verdict::Expired => Self::Expired,
+            Verdict::Refused => Self::Refused,
+            Verdict::Settled => Self::Settled,
+        }
+    }
 }
 
 /// What a record says about a decision.
@@ -32,8 +48,6 @@ pub(super) struct About<'a> {
     pub(super) proposal: Option<Digest>,
     /// The request on which it rests.
     pub(super) request: Option<Digest>,
-    /// How it came out.
-    pub(super) verdict: Option<Verdict>,
 }
 
 impl<'a> About<'a> {
@@ -49,14 +63,12 @@ impl<'a> About<'a> {
             }
             Event::GrantAdded(added) => about.by = Some(&added.by),
             Event::GrantRevoked(revoked) => about.by = Some(&revoked.by),
-            Event::CallRefused(_) => about.verdict = Some(Verdict::Refused),
             Event::ApprovalRequested(asked) => {
                 about.tier = Some(asked.tier);
                 about.proposal = Some(asked.proposal);
             }
             Event::ApprovalGranted(granted) => {
                 about.by = Some(granted.by());
-                about.verdict = Some(Verdict::Granted);
                 match granted {
                     ApprovalGranted::Automatic(grant) => {
                         about.tier = Some(grant.tier);
@@ -68,12 +80,10 @@ impl<'a> About<'a> {
             Event::ApprovalDenied(denied) => {
                 about.by = Some(&denied.by);
                 about.request = Some(denied.request);
-                about.verdict = Some(Verdict::Denied);
             }
             Event::ApprovalRevoked(revoked) => {
                 about.by = Some(&revoked.by);
                 about.request = Some(revoked.request);
-                about.verdict = Some(Verdict::Revoked);
             }
             Event::QuestionAnswered(answered) => {
                 about.by = Some(&answered.by);
@@ -84,7 +94,6 @@ impl<'a> About<'a> {
             Event::ToolAllowed(allowed) => about.by = Some(&allowed.by),
             Event::ApprovalExpired(expired) => {
                 about.request = Some(expired.request);
-                about.verdict = Some(Verdict::Expired);
             }
             Event::ExecutionStarted(started) => about.proposal = Some(started.proposal),
             Event::ExecutionRefused(refused) => about.proposal = Some(refused.proposal),
@@ -101,6 +110,7 @@ impl<'a> About<'a> {
             | Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
+            | Event::CallRefused(_)
             | Event::QuestionAsked(_)
             | Event::ExecutionSucceeded(_)
             | Event::ExecutionFailed(_)

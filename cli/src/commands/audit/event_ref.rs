@@ -4,9 +4,11 @@ use placet_ledger::envelope::Recorded;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::Event;
 use placet_ledger::id::{Position, StreamId, Version};
+use placet_ledger::projection::{Answer, Query};
 use placet_ledger::store::Stored;
-use placet_ledger::view::{LookupError, RunList};
+use placet_ledger::view::LookupError;
 
+use crate::answers;
 use crate::error::{CommandError, Kind};
 use crate::reading::{Reading, damaged};
 
@@ -46,11 +48,7 @@ impl EventRef {
     }
 
     /// The record that is meant.
-    pub(super) async fn find(
-        &self,
-        reading: &Reading,
-        runs: &RunList,
-    ) -> Result<Recorded, CommandError> {
+    pub(super) async fn find(&self, reading: &Reading) -> Result<Recorded, CommandError> {
         let store = reading.store();
         let failed = |error| CommandError::from(LedgerError::from(error));
         let found = match self {
@@ -63,7 +61,7 @@ impl EventRef {
                 }
             }
             Self::Of(prefix, version) => {
-                let stream = stream(reading, runs, prefix).await?;
+                let stream = stream(reading, prefix).await?;
                 let page = store.read_run(stream, *version, 1).await.map_err(failed)?;
                 match page.into_iter().next() {
                     Some(stored) => stored,
@@ -99,9 +97,15 @@ async fn beyond_stream(
 }
 
 /// The stream whose id begins so: a run, or one of the two that belong to the ledger itself.
-async fn stream(reading: &Reading, runs: &RunList, prefix: &str) -> Result<StreamId, CommandError> {
-    let missing = match runs.find(prefix) {
-        Ok(entry) => return Ok(entry.run().stream()),
+async fn stream(reading: &Reading, prefix: &str) -> Result<StreamId, CommandError> {
+    let query = Query::Find {
+        prefix: prefix.to_owned(),
+    };
+    let Answer::Find(found) = reading.query(query).await? else {
+        return Err(answers::unexpected());
+    };
+    let missing = match found {
+        Ok(run) => return Ok(run.stream()),
         Err(missing @ LookupError::NotFound { .. }) => missing,
         Err(error) => return Err(error.into()),
     };

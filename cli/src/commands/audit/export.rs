@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ExportArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
     }
     let reading = Reading::open(wiring)?;
     let run = match &args.run {
-        Some(prefix) => Some(wiring.block_on(reading.runs())?.find(prefix)?.run()),
+        Some(prefix) => Some(wiring.block_on(reading.find(prefix))?),
         None => None,
     };
     let what = What {

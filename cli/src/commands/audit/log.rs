@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use placet_ledger::approval::By;
 use placet_ledger::envelope::Recorded;
 use placet_ledger::event::Event;
-use placet_ledger::id::{CallId, Name, StreamId};
+use placet_ledger::id::{CallId, Name, Position, StreamId};
+use placet_ledger::projection::{Cursor, DecisionFilter};
 use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Row, row};
@@ -15,6 +16,7 @@ use placet_ledger::view::{Row, row};
 use super::about::{About, Verdict};
 use super::authority;
 use crate::args::When;
+use crate::commands::page;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::reading::{self, Reading};
@@ -61,6 +63,14 @@ pub(crate) struct LogArgs {
     #[arg(long, value_name = "T", value_parser = When::parse)]
     until: Option<When>,
 
+    /// Records at most [default: 1000; with --csv, all]
+    #[arg(long, value_name = "N", value_parser = page::limit)]
+    limit: Option<usize>,
+
+    /// Go on where the part before ended, by the cursor that it gave
+    #[arg(long, value_name = "C")]
+    after: Option<Cursor>,
+
     /// Write comma-separated values
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -80,36 +90,20 @@ enum Risk {
     Unknown,
 }
 
+/// Records that are listed where nothing else is said.
+const LIMIT: usize = 1_000;
+
 /// Lists records.
 pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let reading = Reading::open(wiring)?;
-    let runs = wiring.block_on(reading.runs())?;
-    let run = args.run.as_deref().map(|prefix| runs.find(prefix));
-    let run = run.transpose()?.map(|entry| entry.run().stream());
-    let now = reading::now();
-    let (since, until) = (
-        args.since.map(|at| at.at(now)),
-        args.until.map(|at| at.at(now)),
-    );
-    let mut calls = Calls::default();
-    let mut found = Vec::new();
-    wiring.block_on(reading.each(|recorded| {
-        calls.learn(&recorded);
-        let stream = recorded.envelope.stream();
-        let wanted = run.is_none_or(|run| run == stream)
-            && in_time(recorded.envelope.at(), since, until)
-            && meets(args, &recorded, &calls);
-        if wanted {
-            found.push(recorded);
-        }
-        true
-    }))?;
+    let (found, next) = wiring.block_on(find(args, &reading))?;
     let granted = wiring.block_on(authority::contents(&reading, &found));
     if wiring.printer.json() {
         let event = |recorded| authority::event(recorded, &granted);
         let events: Result<Vec<_>, _> = found.iter().map(event).collect();
         let events = events.map_err(|error| CommandError::new(Kind::Integrity, error))?;
-        wiring.printer.value(&Log { events })?;
+        let next = next.map(String::from);
+        wiring.printer.value(&Log { events, next })?;
         return Ok(ExitStatus::Done);
     }
     let row = |recorded| authority::told(row(recorded), recorded, &granted);
@@ -123,10 +117,117 @@ pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
     } else if rows.is_empty() {
         wiring.printer.note("no record meets that");
     } else {
-        let page = timeline::log(&rows, |run| runs.shortest_prefix(run));
-        wiring.printer.data(&page)?;
+        let runs = rows.iter().map(|row| row.run.run());
+        let prefixes = wiring.block_on(reading.prefixes(runs))?;
+        let text = timeline::log(&rows, |run| prefixes.get(run));
+        wiring.printer.data(&text)?;
     }
+    page::tell_of_more(wiring, next);
     Ok(ExitStatus::Done)
+}
+
+/// The records that meet what is asked, and where this part of them ended.
+async fn find(
+    args: &LogArgs,
+    reading: &Reading,
+) -> Result<(Vec<Recorded>, Option<Cursor>), CommandError> {
+    let now = reading::now();
+    let run = match &args.run {
+        Some(prefix) => Some(reading.find(prefix).await?),
+        None => None,
+    };
+    let after = args.after.as_ref().map(Cursor::record).transpose();
+    let after = after.map_err(CommandError::usage)?;
+    let mut wanted = Wanted {
+        args,
+        since: args.since.map(|at| at.at(now)),
+        until: args.until.map(|at| at.at(now)),
+        after,
+        limit: args
+            .limit
+            .unwrap_or(if args.csv { usize::MAX } else { LIMIT }),
+        calls: Calls::default(),
+        found: Vec::new(),
+        more: false,
+    };
+    // Verdicts are in projections; what else is asked is looked for in the run, or in the log.
+    if let Some(verdict) = args.verdict {
+        let filter = DecisionFilter {
+            run,
+            tool: args.tool.clone(),
+            approver: args.approver.clone(),
+            verdict: Some(verdict.into()),
+            risk: args.risk.map(DeclaredRisk::from),
+            since: wanted.since,
+            until: wanted.until,
+        };
+        return decided(args, reading, &filter, wanted.limit).await;
+    }
+    if let Some(run) = run {
+        for recorded in reading.stream(run.stream()).await? {
+            if !wanted.take(recorded) {
+                break;
+            }
+        }
+    } else {
+        // What was said about calls before is known from the beginning alone.
+        let learns = args.tool.is_some() || args.risk.is_some();
+        let from = after.filter(|_| !learns).unwrap_or(Position::ZERO);
+        let take = |recorded| wanted.take(recorded);
+        reading.each_from(from, take).await?;
+    }
+    let last = wanted.found.last().filter(|_| wanted.more);
+    let next = last.map(|last| Cursor::at_record(last.position));
+    Ok((wanted.found, next))
+}
+
+/// The records of the verdicts that meet what is asked.
+async fn decided(
+    args: &LogArgs,
+    reading: &Reading,
+    filter: &DecisionFilter,
+    limit: usize,
+) -> Result<(Vec<Recorded>, Option<Cursor>), CommandError> {
+    let part = (limit, args.after.as_ref());
+    let (decisions, next) = page::decisions(reading, part, filter).await?;
+    let mut found = Vec::new();
+    for decision in decisions {
+        let record = reading.record(decision.position).await?;
+        let name = record.envelope.event().name();
+        let wanted = args.r#type.as_deref();
+        if wanted.is_none_or(|wanted| wanted == name) {
+            found.push(record);
+        }
+    }
+    Ok((found, next))
+}
+
+/// What is wanted of the log, and what was found.
+struct Wanted<'a> {
+    args: &'a LogArgs,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+    after: Option<Position>,
+    limit: usize,
+    calls: Calls,
+    found: Vec<Recorded>,
+    more: bool,
+}
+
+impl Wanted<'_> {
+    /// Looks at the next record; says whether to go on.
+    fn take(&mut self, recorded: Recorded) -> bool {
+        self.calls.learn(&recorded);
+        let new = self.after.is_none_or(|after| recorded.position > after);
+        let in_time = in_time(recorded.envelope.at(), self.since, self.until);
+        if new && in_time && meets(self.args, &recorded, &self.calls) {
+            self.more = self.found.len() >= self.limit;
+            if !self.more {
+                self.found.push(recorded);
+            }
+        }
+        !self.more
+    }
 }
 
 fn in_time(at: Timestamp, since: Option<Timestamp>, until: Option<Timestamp>) -> bool {
@@ -172,6 +273,10 @@ impl Calls {
                 known.tool.clone_from(&named.tool);
             }
         }
+        if let Event::CallProposed(proposed) = event {
+            let known = self.0.entry((stream, proposed.call)).or_default();
+            known.tool = Some(proposed.tool.clone());
+        }
         if let (Some(call), Some(tier)) = (event.call(), About::of(event).tier) {
             self.0.entry((stream, call)).or_default().tiers.push(tier);
         }
@@ -190,27 +295,30 @@ fn meets(args: &LogArgs, recorded: &Recorded, calls: &Calls) -> bool {
     let tool = call.and_then(|call| call.tool.as_ref());
     let judged = |risk: Risk| {
         let tiers = call.map(|call| call.tiers.as_slice()).unwrap_or_default();
-        tiers.iter().any(|tier| tier_of(*tier) == risk)
+        tiers.contains(&risk.into())
     };
     let name = args.r#type.as_deref();
     name.is_none_or(|wanted| wanted == event.name())
         && args.tool.as_ref().is_none_or(|wanted| tool == Some(wanted))
         && args.risk.is_none_or(judged)
-        && args
-            .verdict
-            .is_none_or(|wanted| about.verdict == Some(wanted))
-        && args
-            .approver
-            .as_ref()
-            .is_none_or(|wanted| about.by.is_some_and(|by| is_by(by, wanted)))
+        && args.approver.as_ref().is_none_or(|wanted| {
+            about.by.is_some_and(|by| is_by(by, wanted)) || forbids(event, wanted)
+        })
 }
 
-const fn tier_of(tier: DeclaredRisk) -> Risk {
-    match tier {
-        DeclaredRisk::ReadOnly => Risk::ReadOnly,
-        DeclaredRisk::LowRisk => Risk::LowRisk,
-        DeclaredRisk::HighRisk => Risk::HighRisk,
-        DeclaredRisk::Unknown => Risk::Unknown,
+/// Whether a rule of this name forbids the call.
+fn forbids(event: &Event, wanted: &Name) -> bool {
+    matches!(event, Event::CallRefused(refused) if refused.rule.as_ref() == Some(wanted))
+}
+
+impl From<Risk> for DeclaredRisk {
+    fn from(risk: Risk) -> Self {
+        match risk {
+            Risk::ReadOnly => Self::ReadOnly,
+            Risk::LowRisk => Self::LowRisk,
+            Risk::HighRisk => Self::HighRisk,
+            Risk::Unknown => Self::Unknown,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod export;
 mod log;
 mod show;
 mod verify;
+mod who;
 
 use clap::Subcommand;
 
@@ -18,6 +19,7 @@ use crate::wiring::Wiring;
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditVerb {
     Log(log::LogArgs),
+    Who(who::WhoArgs),
     Show(show::ShowArgs),
     Verify(verify::VerifyArgs),
     Export(export::ExportArgs),
@@ -30,6 +32,7 @@ pub(crate) fn dispatch(
 ) -> Result<ExitStatus, CommandError> {
     match verb {
         AuditVerb::Log(args) => log::run(&args, wiring),
+        AuditVerb::Who(args) => who::run(&args, wiring),
         AuditVerb::Show(args) => show::run(&args, wiring),
         AuditVerb::Verify(args) => verify::run(&args, wiring),
         AuditVerb::Export(args) => export::run(&args, wiring),

@@ -37,8 +37,7 @@ pub(crate) struct ShowArgs {
 pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let reading = Reading::open(wiring)?;
     let (recorded, contents, checks) = wiring.block_on(async {
-        let runs = reading.runs().await?;
-        let recorded = args.event.find(&reading, &runs).await?;
+        let recorded = args.event.find(&reading).await?;
         let blobs = recorded.envelope.blobs().values();
         let wanted: BTreeSet<_> = blobs.map(|blob| blob.commitment).collect();
         let stream = recorded.envelope.stream();

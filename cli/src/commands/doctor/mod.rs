@@ -7,6 +7,7 @@
 mod config;
 mod home;
 mod ledger;
+mod rebuild;
 mod surroundings;
 
 use std::fmt::Write;
@@ -20,18 +21,31 @@ use crate::home::Home;
 use crate::ui::{Printer, text};
 use crate::wire::doctor::{Check, Doctor, Status};
 
+pub(crate) use rebuild::rebuild;
+
 /// How sure it is who answers.
 const ASSURANCE: &str = "same-user";
 
 /// Check home, ledger, config and terminal
 ///
-/// A line a finding: ok, warn or fail. Nothing is changed; the ledger is looked at in a copy, or
-/// through the process that holds it.
+/// A line a finding: ok, warn or fail. Nothing is changed, but with --rebuild; the ledger is looked
+/// at in a copy, or through the process that holds it.
 /// Exit 1 where something fails, 6 where the ledger is not as it was written.
 ///
 /// Example: placet doctor
 #[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {}
+pub(crate) struct DoctorArgs {
+    /// Throw projections away, build them anew from the log, and say whether they differed
+    #[arg(long)]
+    rebuild: bool,
+}
+
+impl DoctorArgs {
+    /// Whether projections are built anew, and nothing else is done.
+    pub(crate) fn rebuilds(&self) -> bool {
+        self.rebuild
+    }
+}
 
 /// What was found so far.
 #[derive(Debug, Default)]

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use clap::{Args, ValueEnum};
 use placet_ledger::content::Contents;
-use placet_ledger::run::{RunState, Status};
-use placet_ledger::view::RunEntry;
+use placet_ledger::projection::{Answer, Cursor, Page, Query, RunFilter, RunRow, RunStatus};
 
+use crate::answers;
 use crate::args::When;
+use crate::commands::page;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::reading::{self, Reading};
@@ -38,6 +39,14 @@ pub(crate) struct ListArgs {
     /// Finished runs too
     #[arg(long)]
     all: bool,
+
+    /// Runs at most
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = page::limit)]
+    limit: usize,
+
+    /// Go on where the part before ended, by the cursor that it gave
+    #[arg(long, value_name = "C")]
+    after: Option<Cursor>,
 }
 
 /// A state that can be asked for.
@@ -58,15 +67,15 @@ enum State {
     Quarantined,
 }
 
-impl State {
-    fn of(state: Option<&RunState>) -> Self {
-        match state.map(RunState::status) {
-            Some(Status::Running) => Self::Running,
-            Some(Status::Waiting) => Self::Waiting,
-            Some(Status::Parked) => Self::Parked,
-            Some(Status::InDoubt) => Self::InDoubt,
-            Some(Status::Finished(_)) => Self::Finished,
-            None => Self::Quarantined,
+impl From<State> for RunStatus {
+    fn from(state: State) -> Self {
+        match state {
+            State::Running => Self::Running,
+            State::Waiting => Self::Waiting,
+            State::Parked => Self::Parked,
+            State::InDoubt => Self::InDoubt,
+            State::Finished => Self::Finished,
+            State::Quarantined => Self::Quarantined,
         }
     }
 }
@@ -74,48 +83,39 @@ impl State {
 /// Lists runs.
 pub(crate) fn run(args: &ListArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let reading = Reading::open(wiring)?;
-    let runs = wiring.block_on(reading.runs())?;
     let now = reading::now();
-    let since = args.since.map(|since| since.at(now));
-    let wanted = |entry: &&RunEntry| {
-        let state = entry.state();
-        let agent = state.map(|state| state.started().agent.as_str());
-        let begun = state.map(RunState::started_at);
-        args.state.is_none_or(|wanted| wanted == State::of(state))
-            && args
-                .agent
-                .as_deref()
-                .is_none_or(|wanted| agent == Some(wanted))
-            && since.is_none_or(|since| begun.is_some_and(|at| at >= since))
+    let filter = RunFilter {
+        state: args.state.map(RunStatus::from),
+        finished: args.all,
+        agent: args.agent.clone(),
+        since: args.since.map(|since| since.at(now)),
     };
-    let finished_too = args.all || args.state == Some(State::Finished);
-    let (mut shown, mut hidden) = (Vec::new(), 0_usize);
-    for entry in runs.iter().rev().filter(wanted) {
-        if finished_too || State::of(entry.state()) != State::Finished {
-            shown.push(entry);
-        } else {
-            hidden = hidden.saturating_add(1);
-        }
-    }
-    let driving = |entry: &RunEntry| match State::of(entry.state()) {
-        State::Finished | State::Quarantined => Driving::Nobody,
-        State::Running | State::Waiting | State::Parked | State::InDoubt => {
-            reading.driving(&wiring.home, entry.run())
+    let part = (args.limit, args.after.as_ref());
+    let (shown, next) = wiring.block_on(page::runs(&reading, part, &filter))?;
+    let hidden = if args.all || args.state.is_some() {
+        0
+    } else {
+        wiring.block_on(finished(&reading, &filter))?
+    };
+    let driving = |row: &RunRow| match row.state {
+        RunStatus::Finished | RunStatus::Quarantined => Driving::Nobody,
+        RunStatus::Running | RunStatus::Waiting | RunStatus::Parked | RunStatus::InDoubt => {
+            reading.driving(&wiring.home, row.run)
         }
     };
-    let items = shown
-        .iter()
-        .map(|entry| RunItem::of(entry, now, driving(entry)));
+    let items = shown.iter().map(|row| RunItem::of(row, now, driving(row)));
     let items: Vec<_> = items.collect();
     let left = |item: &RunItem| item.facts.as_ref().is_some_and(|facts| facts.undriven);
     let left = items.iter().any(left);
     if wiring.printer.json() {
-        wiring.printer.value(&RunList { runs: items })?;
+        let next = next.clone().map(String::from);
+        wiring.printer.value(&RunList { runs: items, next })?;
     } else if !items.is_empty() {
+        let prefixes = wiring.block_on(reading.prefixes(shown.iter().map(|row| row.run)))?;
         let mut rows = Vec::new();
-        for (entry, item) in shown.iter().zip(&items) {
-            let prompt = wiring.block_on(prompt(&reading, entry));
-            rows.push(row(item, runs.shortest_prefix(item.run), prompt));
+        for (found, item) in shown.iter().zip(&items) {
+            let prompt = wiring.block_on(prompt(&reading, found));
+            rows.push(row(item, prefixes.get(item.run), prompt));
         }
         let header = ["RUN", "STATE", "WAITS", "STARTED", "AGENT", "PROMPT"];
         wiring.printer.data(&table::table(&header, &rows))?;
@@ -126,6 +126,7 @@ pub(crate) fn run(args: &ListArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
             "a run that is not driven goes on with: {program} runs resume RUN"
         ));
     }
+    page::tell_of_more(wiring, next);
     if hidden > 0 {
         let are = if hidden == 1 { "run is" } else { "runs are" };
         wiring
@@ -137,12 +138,35 @@ pub(crate) fn run(args: &ListArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
     Ok(ExitStatus::Done)
 }
 
+/// How many finished runs meet the rest of what is asked.
+async fn finished(reading: &Reading, filter: &RunFilter) -> Result<u64, CommandError> {
+    if filter.agent.is_none() && filter.since.is_none() {
+        let one = Query::Runs {
+            filter: filter.clone(),
+            page: Page {
+                after: None,
+                limit: 1,
+            },
+        };
+        return match reading.query(one).await? {
+            Answer::Runs { finished, .. } => Ok(finished),
+            _ => Err(answers::unexpected()),
+        };
+    }
+    let filter = RunFilter {
+        state: Some(RunStatus::Finished),
+        ..filter.clone()
+    };
+    let (runs, _) = page::runs(reading, (usize::MAX, None), &filter).await?;
+    Ok(u64::try_from(runs.len()).unwrap_or(u64::MAX))
+}
+
 /// What the run was asked, as far as it can be read.
-async fn prompt(reading: &Reading, entry: &RunEntry) -> Option<String> {
-    let blob = entry.state()?.texts().get("prompt")?;
-    let wanted = BTreeSet::from([blob.commitment]);
-    let contents: Contents = reading.contents(entry.run().stream(), &wanted).await;
-    contents.text(&blob.commitment).map(str::to_owned)
+async fn prompt(reading: &Reading, row: &RunRow) -> Option<String> {
+    let commitment = row.begun.as_ref()?.prompt?;
+    let wanted = BTreeSet::from([commitment]);
+    let contents: Contents = reading.contents(row.run.stream(), &wanted).await;
+    contents.text(&commitment).map(str::to_owned)
 }
 
 fn row(item: &RunItem, prefix: String, prompt: Option<String>) -> Vec<String> {

@@ -23,8 +23,9 @@ use clap::Subcommand;
 use placet_engine::leases::Driver;
 use placet_ledger::event::SegmentReason;
 use placet_ledger::id::RunId;
-use placet_ledger::store::pages::run_list;
+use placet_ledger::projection::Query;
 
+use crate::answers;
 use crate::commands::attend::{self, Drive};
 use crate::commands::run::Attend;
 use crate::error::CommandError;
@@ -80,18 +81,20 @@ pub(crate) fn dispatch(
 
 /// The run whose id begins with these digits.
 pub(crate) fn find(wiring: &Wiring<'_>, open: &Open, prefix: &str) -> Result<RunId, CommandError> {
-    let runs = wiring
-        .block_on(run_list(&open.ledger))
-        .map_err(reading::damaged)?;
-    Ok(runs.find(prefix)?.run())
+    let prefix = prefix.to_owned();
+    answers::run(wiring.block_on(open.ledger.query(Query::Find { prefix }))?)
 }
 
 /// How a run is named in commands.
 pub(crate) fn prefix(wiring: &Wiring<'_>, open: &Open, run: RunId) -> Result<String, CommandError> {
-    let runs = wiring
-        .block_on(run_list(&open.ledger))
-        .map_err(reading::damaged)?;
-    Ok(runs.shortest_prefix(run))
+    wiring.block_on(prefix_of(open, run))
+}
+
+/// The same, for whoever waits already.
+pub(crate) async fn prefix_of(open: &Open, run: RunId) -> Result<String, CommandError> {
+    let query = Query::Prefixes { runs: vec![run] };
+    let prefixes = answers::prefixes(open.ledger.query(query).await?)?;
+    prefixes.into_iter().next().ok_or_else(answers::unexpected)
 }
 
 /// Drives a run on and says what came of it; `said` is whether something was said about it first.
@@ -126,7 +129,7 @@ pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result
     // What was read a moment ago is not repeated.
     let text = report.text.take();
     report.text = text.filter(|text| !wiring.printer.stands_above(run, text));
-    // Only what can go on is named once more, and only for that the whole log is read.
+    // Only what can go on is named once more.
     let prefix = if report.outcome.is_some() {
         report.run.clone()
     } else {

@@ -96,8 +96,7 @@ fn recording(named: &str, wiring: &mut Wiring<'_>) -> Result<Recording, CommandE
         return Err(CommandError::new(Kind::NotFound, what));
     }
     let reading = Reading::open(wiring)?;
-    let runs = wiring.block_on(reading.runs())?;
-    let run = runs.find(named)?.run();
+    let run = wiring.block_on(reading.find(named))?;
     let ledger = wiring.home.ledger();
     let ledger = ledger.ok_or_else(|| CommandError::new(Kind::NotFound, "there is no ledger"))?;
     let gathered = wiring.block_on(Recording::gather(reading.store(), ledger, run));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use clap::Args;
 use placet_ledger::content::{Blob, Contents};
 use placet_ledger::envelope::Recorded;
+use placet_ledger::error::LedgerError;
 use placet_ledger::event::Event;
 use placet_ledger::id::Name;
 use placet_ledger::run::{RunState, Turn};
@@ -34,8 +35,10 @@ pub(crate) struct ShowArgs {
 /// Shows a run.
 pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let reading = Reading::open(wiring)?;
-    let runs = wiring.block_on(reading.runs())?;
-    let entry = runs.find(&args.run)?;
+    let run = wiring.block_on(reading.find(&args.run))?;
+    let runs = wiring.block_on(reading.folded([run]))?;
+    let missing = || CommandError::from(LedgerError::NoRun(run));
+    let entry = runs.get(run).ok_or_else(missing)?;
     reading.learn_reasons(wiring)?;
     let mut look = reading::look(wiring);
     let records = wiring.block_on(reading.stream(entry.run().stream()))?;
@@ -85,7 +88,7 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
     if wiring.printer.json() {
         wiring.printer.value(&show)?;
     } else {
-        let prefix = runs.shortest_prefix(entry.run());
+        let prefix = wiring.block_on(reading.prefixes([run]))?.get(run);
         let page = run_page::page(&show, &rows, &cards, &prefix, &look);
         wiring.printer.data(&page)?;
     }

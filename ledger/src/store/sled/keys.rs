@@ -9,6 +9,7 @@
 //! | `m` | the position up to which `x`, `h` and `n` stand |
 //! | `s` | the tree over all records in units |
 //! | `f` | format and ledger id |
+//! | `p`.. | rows of projections (`projections`) |
 
 use crate::id::StreamId;
 

@@ -28,6 +28,7 @@ mod log;
 mod memory;
 mod mover;
 mod open;
+mod projections;
 mod read;
 mod recover;
 mod rows;
@@ -55,6 +56,7 @@ use self::open::Opened;
 use self::shared::{Reserved, Shared};
 use self::watch::Watch;
 use super::check::Attempt;
+use super::projections::ProjectionStore;
 use super::{
     AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
     chain,
@@ -152,6 +154,11 @@ impl SledStore {
     /// The ledger.
     pub fn ledger(&self) -> LedgerId {
         self.shared.ledger
+    }
+
+    /// Where its projections are kept.
+    pub fn projections(&self) -> Arc<dyn ProjectionStore> {
+        Arc::new(projections::SledRows(Arc::clone(&self.shared)))
     }
 
     /// Waits until everything that was acknowledged is in sled, with its index.

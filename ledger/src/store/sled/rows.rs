@@ -69,6 +69,24 @@ impl Rows {
         self.guarded(|db| db.range(low..=high).next_back().transpose())
     }
 
+    /// Rows from `low` on and below `high`, at most `limit` of them.
+    pub(super) fn page(
+        &self,
+        low: &[u8],
+        high: &[u8],
+        down: bool,
+        limit: usize,
+    ) -> Result<Vec<Row>, ReadError> {
+        self.guarded(|db| {
+            let range = db.range(low..high);
+            if down {
+                range.rev().take(limit).collect()
+            } else {
+                range.take(limit).collect()
+            }
+        })
+    }
+
     /// Writes all of a batch, or nothing.
     pub(super) fn apply(&self, batch: Batch) -> Result<(), ReadError> {
         self.guarded(|db| db.apply_batch(batch))

@@ -4,6 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+#[cfg(test)]
+mod tests;
+
 use super::frame::Attachment;
 use super::peer::Peer;
 use super::protocol::{Ask, Failure, Named, Reply, Sending, Speaker, attach, texts};
@@ -15,6 +18,7 @@ use crate::error::LedgerError;
 use crate::event::AttemptKind;
 use crate::id::{CallId, RunId, StreamId, local_principal};
 use crate::owner::{Begun, Owner, Seat, Sent};
+use crate::projection::Query;
 use crate::run::{Caller, Command};
 use crate::store::{ReadError, Stored, chain};
 
@@ -71,6 +75,15 @@ fn grants(ask: &Ask) -> Grants {
         | Ask::Expire { .. }
         | Ask::Left { .. }
         | Ask::NoteRefused { .. } => Grants::No,
+        Ask::Query { query } => match query {
+            Query::Rebuild {} => Grants::Yes(None),
+            Query::Runs { .. }
+            | Query::Pending { .. }
+            | Query::Decisions { .. }
+            | Query::Who { .. }
+            | Query::Find { .. }
+            | Query::Prefixes { .. } => Grants::No,
+        },
         Ask::Answer { run, set, .. } => {
             let mut answers = set.iter();
             if answers.all(|line| line.answer == Answer::Deny) {
@@ -132,6 +145,11 @@ impl Serve<'_> {
             Ask::NewDriver {} => {
                 let driver = self.owner.new_driver();
                 Ok((Reply::NewDriver { driver }, Vec::new()))
+            }
+            Ask::Query { query } => {
+                let answer = serde_json::to_vec(&self.owner.query(&query).await?);
+                let answer = answer.map_err(|error| LedgerError::Failed(error.to_string()))?;
+                Ok((Reply::Answer {}, vec![answer]))
             }
             Ask::Driver { run } => {
                 let pid = self.owner.driver(run).map(|seat| seat.pid);
@@ -381,85 +399,4 @@ fn done(result: Result<(), LedgerError>) -> Result<Answered, LedgerError> {
 
 fn is(result: Result<bool, LedgerError>) -> Result<Answered, LedgerError> {
     result.map(|so| (Reply::Is { so }, Vec::new()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use uuid::Uuid;
-
-    use super::*;
-    use crate::answers::AnswerSet;
-    use crate::approval::CallAnswer;
-    use crate::digest::Digest;
-    use crate::id::{AnswerId, CommandId};
-    use crate::policy::ApprovalPolicy;
-
-    fn sending() -> Sending {
-        Sending {
-            id: CommandId::new(Uuid::from_u128(1)),
-            again: false,
-            since: None,
-        }
-    }
-
-    fn answer(run: RunId, answers: [Answer; 2]) -> Ask {
-        let request = Digest::from_bytes([1; 32]);
-        let calls = [CallId::FIRST, "c2".parse().unwrap()];
-        let pending = BTreeMap::from(calls.map(|call| (call, request)));
-        let line = |(call, answer)| CallAnswer {
-            call,
-            request,
-            answer,
-            note: None,
-        };
-        let lines: Vec<_> = calls.into_iter().zip(answers).map(line).collect();
-        let id = AnswerId::new(Uuid::from_u128(2));
-        let set = AnswerSet::covering(id, &pending, lines).unwrap();
-        let channel = Channel::Cli;
-        Ask::Answer { run, channel, set }
-    }
-
-    #[test]
-    fn whoever_is_inside_of_a_run_denies_takes_back_and_ends_and_grants_nothing() {
-        let run = RunId::new(Uuid::from_u128(3));
-        let act = |command| Ask::Act {
-            run,
-            channel: Channel::Cli,
-            command: Box::new(command),
-            texts: Vec::new(),
-            sending: sending(),
-        };
-        let call = CallId::FIRST;
-        let handle = Ask::Handle {
-            run,
-            by: Speaker::Driver,
-            seen: None,
-            command: Box::new(Command::Expire),
-            texts: Vec::new(),
-            sending: sending(),
-        };
-        for (ask, granting) in [
-            (answer(run, [Answer::Deny, Answer::Deny]), false),
-            (answer(run, [Answer::Deny, Answer::Approve]), true),
-            (answer(run, [Answer::ApproveAlways, Answer::Deny]), true),
-            (act(Command::Cancel), false),
-            (act(Command::Revoke { call }), false),
-            (act(Command::Prompt), true),
-            (act(Command::ChangePolicy(ApprovalPolicy::False)), true),
-            (handle, true),
-            (Ask::Backup {}, true),
-            (Ask::Tail {}, false),
-            (Ask::Commit { run }, true),
-            (Ask::NewDriver {}, true),
-            (Ask::Tail {}, false),
-            (Ask::Driver { run }, false),
-            (Ask::Expire { run }, false),
-            (Ask::Left { seat: 0 }, false),
-        ] {
-            let found = matches!(grants(&ask), Grants::Yes(_));
-            assert_eq!(found, granting, "{ask:?}");
-        }
-    }
 }

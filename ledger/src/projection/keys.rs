@@ -1,0 +1,64 @@
+//! The keys of the rows: a letter, then big-endian numbers, so that their order is that of lists.
+//!
+//! | key | row |
+//! |---|---|
+//! | `m` | the mark: how far the rows come, and totals |
+//! | `r`, run id | a run |
+//! | `c`, run id, part u8 | its open calls |
+//! | `o`, first position u64 | the id of a run, in the order of their starts |
+//! | `u`, first position u64 | the same of a run that is not finished |
+//! | `w`, since u64, first position u64, call u32 | a call that waits for a person |
+//! | `d`, position u64 | decisions from that position on, as many as fit |
+
+use crate::id::{CallId, Position, RunId};
+use crate::time::Timestamp;
+
+pub(super) const MARK: &[u8] = b"m";
+pub(super) const RUN: u8 = b'r';
+pub(super) const CALLS: u8 = b'c';
+pub(super) const ORDER: u8 = b'o';
+pub(super) const UNFINISHED: u8 = b'u';
+pub(super) const PENDING: u8 = b'w';
+pub(super) const DECISIONS: u8 = b'd';
+
+/// The row of a run.
+pub(super) fn run(run: RunId) -> Vec<u8> {
+    [&[RUN], run.as_bytes().as_slice()].concat()
+}
+
+/// A part of the open calls of a run.
+pub(super) fn calls(run: RunId, part: u8) -> Vec<u8> {
+    [&[CALLS], run.as_bytes().as_slice(), &[part]].concat()
+}
+
+/// A run by its first position, in one of the two lists.
+pub(super) fn start(list: u8, start: Position) -> Vec<u8> {
+    [&[list], start.get().to_be_bytes().as_slice()].concat()
+}
+
+/// A call that waits.
+pub(super) fn pending(since: Timestamp, start: Position, call: CallId) -> Vec<u8> {
+    let since = u64::try_from(since.micros()).unwrap_or(0);
+    [
+        &[PENDING],
+        since.to_be_bytes().as_slice(),
+        &start.get().to_be_bytes(),
+        &call.get().to_be_bytes(),
+    ]
+    .concat()
+}
+
+/// Decisions from a position on.
+pub(super) fn decisions(first: Position) -> Vec<u8> {
+    start(DECISIONS, first)
+}
+
+/// The first key of a kind, and the first after all of it.
+pub(super) fn all(kind: u8) -> (Vec<u8>, Vec<u8>) {
+    (vec![kind], vec![kind.saturating_add(1)])
+}
+
+/// The key right after one.
+pub(super) fn after(key: &[u8]) -> Vec<u8> {
+    [key, &[0]].concat()
+}
