@@ -207,7 +207,7 @@ impl Home {
             key: self.write_key("ledger.key")?,
             recovery: self.write_key("recovery.key")?,
         };
-        self.furnish_places()?;
+        self.furnish_places(None)?;
         Ok(keys)
     }
 
@@ -227,17 +227,22 @@ impl Home {
 
     /// Gives a store that was restored what a home has beside it: host id, folders, the key of the
     /// socket, and that of the ledger where somebody kept it.
-    pub(crate) fn furnish_again(&self, key: Option<&[u8]>) -> Result<(), CommandError> {
+    pub(crate) fn furnish_again(
+        &self,
+        key: Option<&[u8]>,
+        host: Option<HostId>,
+    ) -> Result<(), CommandError> {
         if let Some(key) = key {
             self.write("ledger.key", key)?;
         }
         self.make_socket_key()?;
-        self.furnish_places()
+        self.furnish_places(host)
     }
 
     /// Host id, and the folders of locks and of what runs.
-    fn furnish_places(&self) -> Result<(), CommandError> {
-        self.write("host", uuid::Uuid::new_v4().to_string().as_bytes())?;
+    fn furnish_places(&self, host: Option<HostId>) -> Result<(), CommandError> {
+        let host = host.unwrap_or_else(|| HostId::new(uuid::Uuid::new_v4()));
+        self.write("host", host.to_string().as_bytes())?;
         private_dir(&self.locks())?;
         private_dir(&self.running())?;
         private_dir(&self.driving())?;

@@ -113,7 +113,7 @@ fn lose_all(world: &World) {
 
 #[test]
 fn a_backup_is_made_while_others_use_the_ledger() {
-    let world = World::parked();
+    let world = World::parked_as_user();
     let run = world.run();
     // Another process holds the ledger, and a third one drives a run through it.
     let mut holder = spawn(&world, &["runs", "watch", run]);

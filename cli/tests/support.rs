@@ -113,6 +113,14 @@ impl World {
         world
     }
 
+    /// The same under the user of the test: processes of the program itself may drive its run.
+    pub(crate) fn parked_as_user() -> Self {
+        let mut world = Self::new();
+        world.uid = rustix::process::geteuid().as_raw();
+        world.start("Tidy up.");
+        world
+    }
+
     /// Starts a run; its first eight digits name it from then on.
     pub(crate) fn start(&mut self, prompt: &str) -> String {
         self.start_with(prompt, &[])

@@ -74,8 +74,7 @@ fn a_signal_ends_a_watch() {
 
 #[test]
 fn what_another_process_records_is_seen_while_that_one_holds_the_ledger() {
-    let mut world = World::new();
-    world.start("Tidy up.");
+    let mut world = World::parked_as_user();
     world.start("Tidy up once more.");
     let (first, second) = (world.runs[0].clone(), world.runs[1].clone());
     // The first watch holds the ledger, the second one goes through it.

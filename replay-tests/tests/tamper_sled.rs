@@ -93,6 +93,8 @@ async fn place() -> Place {
     let held = held(&*store).await.unwrap();
     assert!(held.log.len() < 256, "one page is read");
     drop(world);
+    // All of it lies in rows, not in the log before them alone.
+    store.settle();
     store.close();
     drop(store);
     assert_no_large_rows(folder.path());
@@ -265,8 +267,12 @@ async fn rows_that_are_dropped_cut_or_changed_in_place_are_reported() {
             let folder = change(&place, key, value);
             let case = format!("{name} {what}");
             let reported = assert_never_silent(&case, folder.path(), &place).await;
-            // Of a head, what an append is compared with is not read, and nothing rests on it.
-            assert!(reported || letter == b'h', "{case} was not reported");
+            // Of a head, what an append is compared with is not read, and nothing rests on it; of a
+            // mark that is lower, more is read than need be.
+            assert!(
+                reported || b"hm".contains(&letter),
+                "{case} was not reported"
+            );
         }
     }
     assert!(kinds.len() >= 6, "{kinds:?}");

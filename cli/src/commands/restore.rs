@@ -8,10 +8,13 @@ use placet_engine::policy::Gate;
 use placet_ledger::audit::verify;
 use placet_ledger::backup::{self, Backup, BackupError, fill_store};
 use placet_ledger::event::{Event, PublicKey};
-use placet_ledger::id::Position;
+use placet_ledger::id::{HostId, Position};
+use placet_ledger::run::RunState;
 use placet_ledger::store::head::{HeadError, HeadFile};
+use placet_ledger::store::pages::run_list;
 use placet_ledger::store::sled::SledStore;
 use placet_ledger::store::{ReadStore, Stored};
+use placet_ledger::view::{RunEntry, RunList};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde::Serialize;
 use zeroize::Zeroizing;
@@ -118,7 +121,7 @@ fn restore(
     let staging = wiring.home.staging();
     let new_head = wiring.home.staging_head(backup.ledger);
     let made = build(wiring, (&store, &backup), &staging, &new_head)
-        .and_then(|()| staging.furnish_again(key.as_ref().map(|key| key.as_slice())))
+        .and_then(|host| staging.furnish_again(key.as_ref().map(|key| key.as_slice()), host))
         .and_then(|()| put_in_place(&wiring.home, &staging, (&new_head, head), &backup));
     if made.is_err() {
         // What was half made is of no use to anyone.
@@ -128,13 +131,15 @@ fn restore(
     made.map(|()| backup)
 }
 
-/// Fills a store and verifies it, record by record.
+/// Fills a store and verifies it, record by record. Gives back the host on which its unfinished
+/// runs were started: whoever restores says by that that the home of old is gone, and this one takes
+/// its place.
 fn build(
     wiring: &Wiring<'_>,
     (from, backup): (&SledStore, &Backup),
     staging: &Home,
     head: &Path,
-) -> Result<(), CommandError> {
+) -> Result<Option<HostId>, CommandError> {
     let (cut, bar) = (backup.cut(), Bar::new(&wiring.printer, "restoring"));
     let tell = |done, all| bar.tell(done, all);
     let places = (staging.dir.as_path(), head);
@@ -148,6 +153,9 @@ fn build(
         verify(&read, None, Some(&Gate)).await
     });
     bar.end();
+    let runs = wiring.block_on(run_list(&store));
+    let runs = runs.map_err(damaged)?;
+    let host = host_of(&runs);
     store.close();
     if let Some(finding) = report.findings.first() {
         let kind = finding.kind.as_str();
@@ -158,7 +166,7 @@ fn build(
         return Err(CommandError::new(Kind::Integrity, what));
     }
     if (report.size, report.root) == (cut.size, Some(cut.root)) {
-        return Ok(());
+        return Ok(host);
     }
     let what = format!(
         "the backup holds {} records, its list says {} with root {}",
@@ -276,4 +284,11 @@ fn failed(error: BackupError) -> CommandError {
     } else {
         error
     }
+}
+
+/// The host on which the newest unfinished run was started.
+fn host_of(runs: &RunList) -> Option<HostId> {
+    let states = runs.iter().filter_map(RunEntry::state);
+    let unfinished = states.filter(|state| state.outcome().is_none());
+    unfinished.filter_map(RunState::host).next_back()
 }

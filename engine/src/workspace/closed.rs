@@ -10,10 +10,13 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use placet_ledger::precondition::NodeId;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::error::WorkspaceError;
@@ -24,6 +27,9 @@ const LINKS_MAX: usize = 40;
 /// Entries beneath what is closed, which are listed at every opening: a link to a whole disk is
 /// better told than followed.
 const ENTRIES_MAX: usize = 1_000_000;
+
+/// Nodes that are held open: more than a home has files that come and go.
+const HELD_MAX: usize = 256;
 
 /// The closed paths and every node beneath them.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +43,9 @@ pub struct ClosedSet {
     /// The symbolic links that were among it: what they lead to at any time is closed.
     links: Vec<PathBuf>,
     nodes: BTreeSet<NodeId>,
+    /// Open ways to nodes: as long as they are held, no new file of a workspace is given the number
+    /// of one that was removed.
+    held: Vec<Arc<OwnedFd>>,
 }
 
 impl ClosedSet {
@@ -71,6 +80,8 @@ impl ClosedSet {
         };
         let mut found = Found::default();
         let way = found.named(path).map_err(closed)?;
+        let room = HELD_MAX.saturating_sub(self.held.len());
+        self.held.extend(found.held().take(room));
         self.nodes.append(&mut found.nodes);
         self.links.append(&mut found.links);
         self.named.push(path.to_owned());
@@ -225,9 +236,19 @@ struct Found {
     listed: BTreeSet<NodeId>,
     /// The symbolic links among them.
     links: Vec<PathBuf>,
+    /// Every path among them.
+    paths: Vec<PathBuf>,
 }
 
 impl Found {
+    /// Open ways to what was found, as far as it is still there. What cannot be opened so is no
+    /// file of ours.
+    fn held(&self) -> impl Iterator<Item = Arc<OwnedFd>> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = move |path: &PathBuf| rustix::fs::open(path, flags, Mode::empty()).ok();
+        self.paths.iter().filter_map(open).map(Arc::new)
+    }
+
     /// Adds what a path leads to with all beneath it, and the links on the way.
     fn named(&mut self, path: &Path) -> io::Result<Way> {
         let way = Way::of(path)?;
@@ -255,6 +276,7 @@ impl Found {
             };
             let node = node_of(&metadata);
             self.nodes.insert(node);
+            self.paths.push(path.clone());
             if !self.listed.insert(node) {
                 continue;
             }
@@ -291,5 +313,36 @@ fn unless_gone<T>(found: io::Result<T>) -> io::Result<Option<T>> {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
         Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn no_new_file_has_the_number_of_a_closed_one_that_was_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, work) = (folder.path().join("home"), folder.path().join("work"));
+        fs::create_dir(&home).unwrap();
+        fs::create_dir(&work).unwrap();
+        fs::write(home.join("lock"), "").unwrap();
+        fs::create_dir(home.join("folder")).unwrap();
+        let mut closed = ClosedSet::new();
+        closed.close_folder(&home).unwrap();
+        fs::remove_file(home.join("lock")).unwrap();
+        fs::remove_dir(home.join("folder")).unwrap();
+        for number in 0..300 {
+            let path = work.join(number.to_string());
+            if number % 2 == 0 {
+                fs::create_dir(&path).unwrap();
+            } else {
+                fs::write(&path, "").unwrap();
+            }
+            let node = node_of(&fs::metadata(&path).unwrap());
+            assert!(!closed.contains(node), "{}", path.display());
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::content::{Commitment, Contents};
 use crate::error::LedgerError;
 use crate::id::{Position, StreamId, Version};
 use crate::projection::{Answer, Query};
-use crate::remote::client::read_error;
+use crate::remote::handed::read_error;
 use crate::store::{ReadError, ReadStore, Stored, Tail};
 
 impl Ledger {

@@ -31,7 +31,7 @@ use crate::owner::Begun;
 use crate::permit::Permit;
 use crate::projection::{Answer, Query};
 use crate::run::{Caller, Command, Origin, Rejection, RunState};
-use crate::store::{ReadError, Stored, Tail, chain};
+use crate::store::{Stored, Tail, chain};
 use crate::time::Timestamp;
 
 /// Runs that are kept in memory.
@@ -491,12 +491,4 @@ pub enum ConnectError {
     /// It ended, or its ledger cannot be read.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-}
-
-/// What a reader is told of an owner that cannot be read.
-pub(crate) fn read_error(error: LedgerError) -> ReadError {
-    match error {
-        LedgerError::Read(error) => error,
-        other => ReadError::Io(chain(&other)),
-    }
 }

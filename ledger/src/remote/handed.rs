@@ -8,7 +8,7 @@ use crate::authority::{AuthorityState, fold_authority};
 use crate::content::{Commitment, Contents};
 use crate::error::LedgerError;
 use crate::id::{Position, StreamId, Version};
-use crate::store::Stored;
+use crate::store::{ReadError, Stored, chain};
 
 /// Contents that are asked for together.
 const CONTENTS_AT_ONCE: usize = 64;
@@ -97,4 +97,12 @@ pub(super) fn stored(
         bytes: bytes.into(),
     };
     Ok(positions.into_iter().zip(attached).map(record).collect())
+}
+
+/// What a reader is told of an owner that cannot be read.
+pub(crate) fn read_error(error: LedgerError) -> ReadError {
+    match error {
+        LedgerError::Read(error) => error,
+        other => ReadError::Io(chain(&other)),
+    }
 }

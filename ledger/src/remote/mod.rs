@@ -8,7 +8,7 @@
 
 pub mod client;
 mod frame;
-mod handed;
+pub(crate) mod handed;
 pub mod hello;
 mod line;
 mod mirror;

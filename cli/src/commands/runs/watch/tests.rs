@@ -69,7 +69,7 @@ fn io(dir: &Path, stdout: &Output, stderr: &Output) -> Io {
         stderr_is_terminal: false,
         terminal: None,
         lent: Arc::default(),
-        uid: 1000,
+        uid: rustix::process::geteuid().as_raw(),
         signals: false,
         stop: Stop::default(),
         terminated: Arc::default(),
