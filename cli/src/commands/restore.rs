@@ -132,8 +132,8 @@ fn restore(
 }
 
 /// Fills a store and verifies it, record by record. Gives back the host on which its unfinished
-/// runs were started: whoever restores says by that that the home of old is gone, and this one takes
-/// its place.
+/// runs were started: whoever restores says by that that the home of old is gone, and that this
+/// one takes its place.
 fn build(
     wiring: &Wiring<'_>,
     (from, backup): (&SledStore, &Backup),

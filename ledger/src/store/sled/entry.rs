@@ -162,7 +162,10 @@ pub(super) mod tests {
         #[test]
         fn what_was_written_is_read(
             lengths in prop::collection::vec(
-                (0..900_usize, prop::collection::vec(prop_oneof![0..300_usize, Just(usize::MAX)], 0..4)),
+                (
+                    0..900_usize,
+                    prop::collection::vec(prop_oneof![0..300_usize, Just(usize::MAX)], 0..4),
+                ),
                 1..20,
             ),
         ) {
