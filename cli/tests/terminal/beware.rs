@@ -10,7 +10,7 @@ const WIDTHS: [usize; 2] = [80, 40];
 fn window(script: &str, columns: usize) -> Window {
     let programs = [
         ("NO_COLOR", "1"),
-        ("PAGER", "cat > paged"),
+        ("PAGER", "cat > paged.part; mv paged.part paged"),
         ("EDITOR", "sed -i s/eggs/bread/"),
     ];
     let start = Start {

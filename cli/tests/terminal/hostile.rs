@@ -38,7 +38,10 @@ fn script(text: &str, calls: &[(&str, serde_json::Value)]) -> String {
 }
 
 fn window(script: &str, columns: usize) -> Window {
-    let env = [("NO_COLOR", "1"), ("PAGER", "cat > paged")];
+    let env = [
+        ("NO_COLOR", "1"),
+        ("PAGER", "cat > paged.part; mv paged.part paged"),
+    ];
     Start {
         columns,
         script,

@@ -18,7 +18,10 @@ const LOOKS: [Looks; 4] = [
 
 impl Looks {
     fn window(self, script: &str) -> Window {
-        let programs = [("PAGER", "cat > paged"), ("EDITOR", "sed -i s/eggs/bread/")];
+        let programs = [
+            ("PAGER", "cat > paged.part; mv paged.part paged"),
+            ("EDITOR", "sed -i s/eggs/bread/"),
+        ];
         let plain = [&programs[..], &[("NO_COLOR", "1")]].concat();
         let Self(columns, color) = self;
         Start {
