@@ -2,7 +2,7 @@
 //! four drive runs, two answer whatever waits, one verifies, one kills. In the end nothing that was
 //! acknowledged is missing, nothing was executed twice, no run is stuck, and the ledger verifies.
 //!
-//! `PLACET_STRESS_S` says for how many seconds; without it some dozens of runs are enough.
+//! `PLACET_STRESS_S` says for how many seconds; without it ten runs are enough.
 
 #![allow(
     clippy::disallowed_methods,
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use crowd::Crowd;
 
 /// Runs that are started where no time is given.
-const RUNS: usize = 24;
+const RUNS: usize = 10;
 
 #[test]
 fn processes_that_are_killed_lose_nothing_and_do_nothing_twice() {
