@@ -3,32 +3,13 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
 use placet_ledger::store::sled::SledStore;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Output, World};
-
-/// Starts the program; the process is a person's, and no run's.
-#[expect(clippy::disallowed_methods, reason = "the program itself is looked at")]
-fn spawn(world: &World, args: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
-    command.args(args).env_clear().current_dir(&world.cwd);
-    for (name, folder) in [
-        ("HOME", "person"),
-        ("XDG_STATE_HOME", "state"),
-        ("XDG_DATA_HOME", "data"),
-    ] {
-        command.env(name, world.path(folder));
-    }
-    command
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .stdout(Stdio::piped());
-    command.spawn().unwrap()
-}
+use crate::support::{Output, World, spawn};
 
 fn kill(child: &mut Child) {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use placet::io::Io;
@@ -343,4 +344,23 @@ pub(crate) async fn over(store: Arc<SledStore>) -> Ledger {
         rows: None,
     };
     Ledger::open(parts).await.unwrap()
+}
+
+/// Starts the program; the process is a person's, and no run's.
+#[expect(clippy::disallowed_methods, reason = "the program itself is looked at")]
+pub(crate) fn spawn(world: &World, args: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+    command.args(args).env_clear().current_dir(&world.cwd);
+    for (name, folder) in [
+        ("HOME", "person"),
+        ("XDG_STATE_HOME", "state"),
+        ("XDG_DATA_HOME", "data"),
+    ] {
+        command.env(name, world.path(folder));
+    }
+    command
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .stdout(Stdio::piped());
+    command.spawn().unwrap()
 }

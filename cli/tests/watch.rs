@@ -1,34 +1,15 @@
 //! `runs watch` as a process of its own: beside a driver, and ended by signals.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::World;
+use crate::support::{World, spawn};
 
 /// Starts a watch.
 fn watch(world: &World, run: &[&str]) -> Child {
     spawn(world, &[&["runs", "watch"], run].concat())
-}
-
-/// Starts the program; the process is a person's, and no run's.
-#[expect(clippy::disallowed_methods, reason = "the program itself is looked at")]
-fn spawn(world: &World, args: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
-    command.args(args).env_clear().current_dir(&world.cwd);
-    for (name, folder) in [
-        ("HOME", "person"),
-        ("XDG_STATE_HOME", "state"),
-        ("XDG_DATA_HOME", "data"),
-    ] {
-        command.env(name, world.path(folder));
-    }
-    command
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .stdout(Stdio::piped());
-    command.spawn().unwrap()
 }
 
 /// A process that holds the ledger while it watches a run.
