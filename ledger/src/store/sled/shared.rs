@@ -11,6 +11,7 @@ use super::memory::{Known, Memory, Written};
 use super::mover::{MOVE_BYTES, Moving};
 use super::read::{Chunks, Reader};
 use super::rows::Rows;
+use super::tile::Tiles;
 use crate::id::{LedgerId, StreamId};
 use crate::merkle::Frontier;
 use crate::store::Tail;
@@ -22,6 +23,7 @@ const QUEUE_BYTES: usize = 64 * 1024 * 1024;
 pub(super) struct Shared {
     pub(super) ledger: LedgerId,
     pub(super) rows: Rows,
+    pub(super) tiles: Tiles,
     /// `None` where the keys are missing and the store was opened to look at it.
     pub(super) keyring: Option<Keyring>,
     memory: RwLock<Memory>,
@@ -47,7 +49,7 @@ struct State {
 impl Shared {
     pub(super) fn new(
         (ledger, keyring): (LedgerId, Option<Keyring>),
-        rows: Rows,
+        (rows, tiles): (Rows, Tiles),
         large: PathBuf,
         (memory, frontier): (Memory, &Frontier),
     ) -> Self {
@@ -58,6 +60,7 @@ impl Shared {
         Self {
             ledger,
             rows,
+            tiles,
             keyring,
             memory: RwLock::new(memory),
             chunks: Chunks::default(),
@@ -78,6 +81,7 @@ impl Shared {
     pub(super) fn reader(&self) -> Reader<'_> {
         Reader {
             rows: &self.rows,
+            tiles: &self.tiles,
             memory: &self.memory,
             chunks: &self.chunks,
             large: &self.large,
