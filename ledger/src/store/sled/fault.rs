@@ -47,8 +47,8 @@ impl Sealing {
     /// Up to where records may be sealed, where sled holds those before `end`, rows tell where
     /// those before `mark` are, and the head file is at a size.
     ///
-    /// A record above the mark would be lost to its stream; one above the head would be out of
-    /// reach of whoever has to take back what was lost with a disk.
+    /// What is sealed is never written again: its stream would lose what no row tells of, and the
+    /// head alone tells that the end of it is gone.
     pub(super) fn border(&self, end: u64, mark: u64, head: u64) -> u64 {
         let old = end.saturating_sub(self.window);
         let border = old.min(mark).min(head);
