@@ -281,7 +281,11 @@ fn records_in_a_row_that_cannot_be_read_are_one_finding_and_hide_no_other() {
         let mut of = report.findings.iter().filter(|f| f.place.position == at);
         of.next().map(|finding| finding.detail.as_str())
     };
-    assert!(at(25).unwrap().ends_with("; the 974 after it cannot be read either"));
+    assert!(
+        at(25)
+            .unwrap()
+            .ends_with("; the 974 after it cannot be read either")
+    );
     assert_eq!(at(26), None);
     assert!(at(12).is_some() && at(1_000).is_some());
 }
