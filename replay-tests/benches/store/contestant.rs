@@ -73,19 +73,26 @@ impl Contestant for SledStore {
 
 pub(crate) const LEDGER: LedgerId = LedgerId::new(Uuid::from_u64_pair(0x001e_d6e4, 1));
 
-/// A fresh contestant in an empty folder, and the record that its ledger begins with.
-pub(crate) async fn open(kind: Kind, folder: &Path) -> (Arc<dyn Contestant>, Digest) {
+/// Appends the record that a ledger begins with.
+pub(crate) async fn begin(store: &SledStore) -> Digest {
     let mut authority = Chain::authority(LEDGER);
     let expected = authority.expected();
     let first = authority.record(chain::created(), &[]);
+    let appended = EventStore::append(store, authority.stream(), expected, first, &[]).await;
+    appended.unwrap();
+    authority.digest()
+}
+
+/// A fresh contestant in an empty folder, and the record that its ledger begins with.
+pub(crate) async fn open(kind: Kind, folder: &Path) -> (Arc<dyn Contestant>, Digest) {
+    let mut authority = Chain::authority(LEDGER);
+    authority.record(chain::created(), &[]);
     let created = authority.digest();
     let store: Arc<dyn Contestant> = match kind {
         Kind::Store => {
             let (home, head) = (folder.join("home"), folder.join("head"));
             let store = SledStore::create(&home, LEDGER, &head).unwrap();
-            let stream = authority.stream();
-            let appended = EventStore::append(&store, stream, expected, first, &[]).await;
-            appended.unwrap();
+            begin(&store).await;
             Arc::new(store)
         }
         Kind::Sqlite => Arc::new(Group::new(Sqlite::new(folder), true)),

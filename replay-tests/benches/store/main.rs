@@ -3,8 +3,10 @@
 //!
 //! ```text
 //! cargo bench -p placet-replay --features bench --bench store -- [--quick] [--rounds N]
-//!     [--seconds S] [--dir FOLDER]
+//!     [--seconds S] [--dir FOLDER] [--sealed]
 //! ```
+//!
+//! With `--sealed` it appends for so long that history leaves sled meanwhile, and reads it back.
 //!
 //! In each round the contestants run one after another, each over a fresh folder; only ratios
 //! within a round are compared.
@@ -28,6 +30,7 @@ mod group;
 mod lane;
 #[path = "../measure/mod.rs"]
 mod measure;
+mod sealed;
 mod sqlite;
 mod table;
 
@@ -44,14 +47,29 @@ fn main() {
     let rounds = arguments
         .count("--rounds")
         .unwrap_or(if quick { 3 } else { 5 });
-    let seconds = arguments
-        .number("--seconds")
-        .unwrap_or(if quick { 0.25 } else { 2.0 });
+    let sealed = arguments.has("--sealed");
+    let usual = match (sealed, quick) {
+        (true, _) => 8.0,
+        (false, true) => 0.25,
+        (false, false) => 2.0,
+    };
+    let seconds = arguments.number("--seconds").unwrap_or(usual);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .build()
         .unwrap();
     println!("{}; {rounds} rounds of {seconds} s", measure::load());
+    if sealed {
+        for runs in [8, 64, 256] {
+            let plan = Plan {
+                runs,
+                records: 1,
+                time: Duration::from_secs_f64(seconds),
+            };
+            runtime.block_on(sealed::measure(&arguments, plan, rounds));
+        }
+        return println!("\n{}", measure::load());
+    }
     for records in [1, 5] {
         for runs in [1, 8, 64, 256] {
             let plan = Plan {

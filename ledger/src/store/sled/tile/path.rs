@@ -96,12 +96,14 @@ pub(super) fn place(
     let path = tiles.join(below(kind, number));
     let parent = folder::parent(&path);
     if !touched.contains(parent) {
-        let missing = parent.ancestors().take_while(|folder| !folder.exists());
-        for folder in missing.collect::<Vec<_>>().into_iter().rev() {
-            folder::make(folder)?;
-            touched.insert(folder::parent(folder).to_owned());
+        let above = parent.ancestors().take_while(|folder| *folder != tiles);
+        for folder in above.collect::<Vec<_>>().into_iter().rev() {
+            if !folder.exists() {
+                folder::make(folder)?;
+            }
+            // Whoever made it may not have come to this.
+            touched.insert(folder.to_owned());
         }
-        touched.insert(parent.to_owned());
     }
     fs::rename(new(tiles, kind, number), &path)
 }
