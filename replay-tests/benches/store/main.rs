@@ -3,11 +3,12 @@
 //!
 //! ```text
 //! cargo bench -p placet-replay --features bench --bench store -- [--quick] [--rounds N]
-//!     [--seconds S] [--dir FOLDER]
+//!     [--share F] [--runs N] [--dir FOLDER]
 //! ```
 //!
-//! In each round the contestants run one after another, each over a fresh folder; only ratios
-//! within a round are compared.
+//! In each round the contestants run one after another, each over a fresh folder and with the same
+//! appends, which were written before; only ratios within a round are compared. `--share` makes a
+//! round shorter, `--runs` asks for one number of runs alone.
 
 #![allow(
     clippy::disallowed_methods,
@@ -32,11 +33,12 @@ mod sqlite;
 mod table;
 
 use std::sync::Arc;
-use std::time::Duration;
-
 use contestant::{CONTESTANTS, Kind};
 use lane::{Measured, Plan};
 use measure::Arguments;
+
+/// How many runs append at once, and how many appends each has at most, of one record each.
+const APPENDS: [(usize, usize); 4] = [(1, 8_000), (8, 4_000), (64, 1_000), (256, 300)];
 
 fn main() {
     let arguments = Arguments::read();
@@ -44,20 +46,25 @@ fn main() {
     let rounds = arguments
         .count("--rounds")
         .unwrap_or(if quick { 3 } else { 5 });
-    let seconds = arguments
-        .number("--seconds")
-        .unwrap_or(if quick { 0.25 } else { 2.0 });
+    let share = arguments
+        .number("--share")
+        .unwrap_or(if quick { 0.2 } else { 1.0 });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .build()
         .unwrap();
-    println!("{}; {rounds} rounds of {seconds} s", measure::load());
+    println!("{}; {rounds} rounds", measure::load());
+    let asked = arguments.count("--runs");
     for records in [1, 5] {
-        for runs in [1, 8, 64, 256] {
+        for (runs, appends) in APPENDS {
+            if asked.is_some_and(|asked| asked != runs) {
+                continue;
+            }
+            let appends = appends as f64 * share / (records as f64).sqrt();
             let plan = Plan {
                 runs,
                 records,
-                time: Duration::from_secs_f64(seconds),
+                appends: appends as usize,
             };
             let measured: Vec<_> = (0..rounds)
                 .map(|round| runtime.block_on(one_round(&arguments, plan, round)))
@@ -71,11 +78,12 @@ fn main() {
 /// Every contestant in turn; each round begins with another one.
 async fn one_round(arguments: &Arguments, plan: Plan, round: usize) -> Vec<Measured> {
     let mut measured: Vec<Option<Measured>> = CONTESTANTS.map(|_| None).into();
+    let lanes = lane::lanes(&contestant::created(), plan);
     for turn in 0..CONTESTANTS.len() {
         let index = (turn + round) % CONTESTANTS.len();
         let folder = arguments.folder();
-        let (store, created) = contestant::open(CONTESTANTS[index], folder.path()).await;
-        let mut result = lane::run(Arc::clone(&store), created, plan).await;
+        let store = contestant::open(CONTESTANTS[index], folder.path()).await;
+        let mut result = lane::run(Arc::clone(&store), lanes.clone()).await;
         drop(store);
         result.disk = measure::bytes_below(folder.path());
         measured[index] = Some(result);

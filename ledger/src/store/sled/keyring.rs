@@ -87,7 +87,8 @@ impl Keyring {
             let sealer = self.sealer(stream, ordinal)?;
             let mut sealer = lock(&sealer);
             for (commitment, content) in contents {
-                let sealed = sealer.seal(content)?;
+                // It was checked that they belong together.
+                let sealed = sealer.seal_as(commitment, content)?;
                 let sealed = if sealed.len() > large::INLINE_BYTES_MAX {
                     large::write(reader.large, ordinal, commitment, &sealed)?;
                     entry::Sealed::Apart(u32::try_from(sealed.len()).unwrap_or(u32::MAX))

@@ -51,6 +51,7 @@ use async_trait::async_trait;
 use futures_channel::oneshot;
 
 use self::commit::{Committer, Request};
+use self::memory::Heads;
 use self::mover::Mover;
 use self::open::Opened;
 use self::shared::{Reserved, Shared};
@@ -220,7 +221,7 @@ impl SledStore {
             pen,
             head,
             frontier,
-            known: BTreeMap::new(),
+            known: Heads::new(),
             faults,
             watch: Arc::clone(&watch),
         };
