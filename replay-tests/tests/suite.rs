@@ -30,6 +30,7 @@ mod shared;
 mod shell;
 mod tamper;
 mod tamper_sled;
+mod tamper_tiles;
 mod tidy;
 mod twin_isolation;
 mod worked_example;

@@ -30,6 +30,10 @@ use contents::{Wanted, batches};
 use report::Findings;
 use walk::{Read, Walk};
 
+/// Records in a row that cannot be read, after which no more are asked for: files that are damaged
+/// hide nothing behind them, and a store that gives nothing at all is not asked for all of it.
+const UNREADABLE_MAX: usize = 16_384;
+
 /// Verifies a store. `head` is how far it had come when that was last kept elsewhere; with a
 /// judge, automatic decisions are judged again.
 ///
@@ -53,8 +57,7 @@ pub async fn verify(
                 failures = 0;
                 page_of(store, &mut walk, &page).await;
             }
-            // A store that gives nothing at all is not asked for each of its records.
-            Err(_) if failures >= PAGE_RECORDS_MAX => break,
+            Err(_) if failures >= UNREADABLE_MAX => break,
             Err(error) => {
                 failures = failures.saturating_add(1);
                 walk.skip_unreadable(&chain(&error));

@@ -207,6 +207,20 @@ const fn is_zero(number: &u64) -> bool {
 pub(super) struct Findings {
     kept: Vec<Finding>,
     left_out: u64,
+    unreadable: Option<Unreadable>,
+}
+
+/// Records behind each other that cannot be read: one finding for all of them, or a file that is
+/// missing would leave no room for others.
+#[derive(Debug)]
+struct Unreadable {
+    /// Where their finding is.
+    index: usize,
+    /// What is said of the first one.
+    why: String,
+    last: Position,
+    /// How many follow the first one.
+    more: u64,
 }
 
 impl Findings {
@@ -228,6 +242,31 @@ impl Findings {
         }
         self.add_always(place, kind, detail);
         self.kept.len().checked_sub(1)
+    }
+
+    /// Adds that a record cannot be read.
+    pub(super) fn add_unreadable(&mut self, position: Position, why: &str) {
+        let before = self.unreadable.as_mut();
+        let follows = |last: Position| position.get().checked_sub(1) == Some(last.get());
+        if let Some(before) = before.filter(|before| follows(before.last)) {
+            (before.last, before.more) = (position, before.more.saturating_add(1));
+            let (why, more) = (&before.why, before.more);
+            let what = match more {
+                1 => String::from("the one after it cannot be read either"),
+                more => format!("the {more} after it cannot be read either"),
+            };
+            if let Some(finding) = self.kept.get_mut(before.index) {
+                finding.detail = format!("{why}; {what}");
+            }
+            return;
+        }
+        let added = self.add(Place::at(position), FindingKind::RecordUnreadable, why);
+        self.unreadable = added.map(|index| Unreadable {
+            index,
+            why: why.to_owned(),
+            last: position,
+            more: 0,
+        });
     }
 
     /// Adds one that concerns the whole log; there are few of those.

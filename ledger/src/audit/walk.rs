@@ -148,8 +148,7 @@ impl<'a> Walk<'a> {
 
     /// Says that the record at the next position cannot be read, and goes on behind it.
     pub(super) fn skip_unreadable(&mut self, why: &str) {
-        let place = Place::at(self.next);
-        self.findings.add(place, FindingKind::RecordUnreadable, why);
+        self.findings.add_unreadable(self.next, why);
         self.skip_to(self.next);
     }
 

@@ -63,6 +63,18 @@ impl Frontier {
         Root(hash.unwrap_or_else(empty_hash))
     }
 
+    /// Whether this tree may go on from an earlier one: the subtrees that both have are the same.
+    /// The others of the earlier one are inside larger ones here, and are not told of.
+    pub fn may_extend(&self, earlier: &Self) -> bool {
+        let (size, before) = (self.size, earlier.size);
+        let Some(different) = (size ^ before).checked_ilog2() else {
+            return self == earlier;
+        };
+        let common = size.unbounded_shr(different).count_ones();
+        let common = usize::try_from(common.saturating_sub(1)).unwrap_or(usize::MAX);
+        size > before && self.hashes.get(..common) == earlier.hashes.get(..common)
+    }
+
     /// Size (8 bytes, big-endian), then 32 bytes for each subtree, the largest first.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.size.to_be_bytes().to_vec();

@@ -94,16 +94,20 @@ pub(crate) fn created() -> Digest {
     first().0.digest()
 }
 
+/// Appends that record.
+pub(crate) async fn begin(store: &SledStore) {
+    let (authority, expected, first) = first();
+    let appended = EventStore::append(store, authority.stream(), expected, first, &[]).await;
+    appended.unwrap();
+}
+
 /// A fresh contestant in an empty folder.
 pub(crate) async fn open(kind: Kind, folder: &Path) -> Arc<dyn Contestant> {
-    let (authority, expected, first) = first();
     match kind {
         Kind::Store => {
             let (home, head) = (folder.join("home"), folder.join("head"));
             let store = SledStore::create(&home, LEDGER, &head).unwrap();
-            let stream = authority.stream();
-            let appended = EventStore::append(&store, stream, expected, first, &[]).await;
-            appended.unwrap();
+            begin(&store).await;
             Arc::new(store)
         }
         Kind::Sqlite => Arc::new(Group::new(Sqlite::new(folder), true)),

@@ -35,15 +35,34 @@ pub(crate) struct Measured {
     pub(crate) rate: f64,
     /// The same, had the clock run until nothing was left to do behind the answers.
     pub(crate) settled: f64,
+    /// Appends, and how long they took.
+    appends: usize,
+    time: Duration,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
-    /// Time of the processor, of all threads, for each record.
-    pub(crate) work: Duration,
+    /// Time of the processor, of all threads.
+    work: Duration,
     /// Records appended, and bytes of them and of their contents.
     pub(crate) records: u64,
     pub(crate) bytes: u64,
     /// Bytes of its files afterwards.
     pub(crate) disk: u64,
+}
+
+impl Measured {
+    /// Waits for what is left to do behind the answers, and counts it.
+    pub(crate) fn settle(&mut self, store: &dyn Contestant) {
+        let (begun, worked) = (Instant::now(), cpu_time());
+        store.settle();
+        let time = self.time + begun.elapsed();
+        self.settled = self.appends as f64 / time.as_secs_f64();
+        self.work += cpu_time() - worked;
+    }
+
+    /// Time of the processor for each record.
+    pub(crate) fn work(&self) -> Duration {
+        self.work / u32::try_from(self.records).unwrap()
+    }
 }
 
 /// Bytes of a content.
@@ -139,10 +158,10 @@ pub(crate) async fn run(store: Arc<dyn Contestant>, lanes: Vec<Lane>) -> Measure
         measured.records += seen.records;
         measured.bytes += seen.bytes;
     }
-    measured.rate = waits.len() as f64 / begun.elapsed().as_secs_f64();
-    store.settle();
-    measured.settled = waits.len() as f64 / begun.elapsed().as_secs_f64();
-    measured.work = (cpu_time() - worked) / u32::try_from(measured.records).unwrap();
+    measured.time = begun.elapsed();
+    measured.appends = waits.len();
+    measured.rate = waits.len() as f64 / measured.time.as_secs_f64();
+    measured.work = cpu_time() - worked;
     measured.p50 = percentile(&mut waits, 0.5);
     measured.p99 = percentile(&mut waits, 0.99);
     measured

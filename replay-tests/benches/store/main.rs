@@ -3,12 +3,13 @@
 //!
 //! ```text
 //! cargo bench -p placet-replay --features bench --bench store -- [--quick] [--rounds N]
-//!     [--share F] [--runs N] [--dir FOLDER]
+//!     [--share F] [--runs N] [--sealed] [--dir FOLDER]
 //! ```
 //!
 //! In each round the contestants run one after another, each over a fresh folder and with the same
 //! appends, which were written before; only ratios within a round are compared. `--share` makes a
-//! round shorter, `--runs` asks for one number of runs alone.
+//! round shorter, `--runs` asks for one number of runs alone. With `--sealed` there are so many
+//! appends that history leaves sled meanwhile, and it is read back.
 
 #![allow(
     clippy::disallowed_methods,
@@ -29,16 +30,20 @@ mod group;
 mod lane;
 #[path = "../measure/mod.rs"]
 mod measure;
+mod sealed;
 mod sqlite;
 mod table;
 
-use std::sync::Arc;
 use contestant::{CONTESTANTS, Kind};
 use lane::{Measured, Plan};
 use measure::Arguments;
+use std::sync::Arc;
 
 /// How many runs append at once, and how many appends each has at most, of one record each.
 const APPENDS: [(usize, usize); 4] = [(1, 8_000), (8, 4_000), (64, 1_000), (256, 300)];
+
+/// The same where history is to leave sled meanwhile.
+const APPENDS_SEALED: [(usize, usize); 3] = [(8, 20_000), (64, 3_000), (256, 800)];
 
 fn main() {
     let arguments = Arguments::read();
@@ -55,6 +60,17 @@ fn main() {
         .unwrap();
     println!("{}; {rounds} rounds", measure::load());
     let asked = arguments.count("--runs");
+    if arguments.has("--sealed") {
+        for (runs, appends) in APPENDS_SEALED {
+            let plan = Plan {
+                runs,
+                records: 1,
+                appends: (appends as f64 * share) as usize,
+            };
+            runtime.block_on(sealed::measure(&arguments, plan, rounds));
+        }
+        return println!("\n{}", measure::load());
+    }
     for records in [1, 5] {
         for (runs, appends) in APPENDS {
             if asked.is_some_and(|asked| asked != runs) {
@@ -84,6 +100,7 @@ async fn one_round(arguments: &Arguments, plan: Plan, round: usize) -> Vec<Measu
         let folder = arguments.folder();
         let store = contestant::open(CONTESTANTS[index], folder.path()).await;
         let mut result = lane::run(Arc::clone(&store), lanes.clone()).await;
+        result.settle(&*store);
         drop(store);
         result.disk = measure::bytes_below(folder.path());
         measured[index] = Some(result);

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Output};
 use std::thread;
 
 use placet_ledger::event::{ApprovalGranted, Event, Settlement};
@@ -37,7 +38,12 @@ const APPROVER_MOMENTS: usize = 32;
 pub(super) type Moment = (&'static str, usize);
 
 /// Under strace, which kills it at this moment.
-pub(super) fn killed_at((call, number): Moment, program: &Command) -> Option<i32> {
+pub(super) fn killed_at(moment: Moment, program: &Command) -> Option<i32> {
+    output_until(moment, program).status.code()
+}
+
+/// The same, with what it said until then.
+pub(super) fn output_until((call, number): Moment, program: &Command) -> Output {
     let mut strace = Command::new("strace");
     strace
         .args([
@@ -60,17 +66,17 @@ pub(super) fn killed_at((call, number): Moment, program: &Command) -> Option<i32
     if let Some(folder) = program.get_current_dir() {
         strace.current_dir(folder);
     }
-    strace.output().unwrap().status.code()
+    strace.output().unwrap()
 }
 
 /// So many moments of a program that nobody kills, spread evenly over all that enter these calls.
 pub(super) fn moments(
-    place: &Place,
+    root: &Path,
     program: &Command,
     calls: &[&'static str],
     wanted: usize,
 ) -> Vec<Moment> {
-    let trace = place.root().join("trace");
+    let trace = root.join("trace");
     let mut strace = Command::new("strace");
     strace
         .args([
@@ -88,7 +94,7 @@ pub(super) fn moments(
                 .get_envs()
                 .filter_map(|(key, value)| Some((key, value?))),
         )
-        .current_dir(place.root());
+        .current_dir(root);
     strace.output().unwrap();
     let mut counts: BTreeMap<(String, &str), usize> = BTreeMap::new();
     for line in fs::read_to_string(trace).unwrap().lines() {
@@ -181,7 +187,7 @@ pub(super) fn at_each(moments: &[Moment], kill: impl Fn(usize, Moment) -> bool +
 fn a_run_that_is_killed_at_any_of_a_hundred_moments_resumes_to_the_same_end() {
     let place = Place::new();
     let run = place.run(&["--approval-policy", "high-risk"]);
-    let moments = moments(&place, &run, CALLS, MOMENTS);
+    let moments = moments(place.root(), &run, CALLS, MOMENTS);
     assert_eq!(place.files(), Place::files_after());
     let killed = at_each(&moments, kill_and_resume);
     assert!(
@@ -244,7 +250,12 @@ fn kill_the_approver(_: usize, moment: Moment) -> bool {
 fn an_approver_that_is_killed_leaves_all_verdicts_or_none_and_a_run_that_goes_on() {
     let (place, run) = parked();
     let approve = [&["runs", "approve", &run][..], &FIRST_FOUR].concat();
-    let moments = moments(&place, &placet(&place, &approve), CALLS, APPROVER_MOMENTS);
+    let moments = moments(
+        place.root(),
+        &placet(&place, &approve),
+        CALLS,
+        APPROVER_MOMENTS,
+    );
     let killed = at_each(&moments, kill_the_approver);
     assert!(
         killed > APPROVER_MOMENTS / 2,

@@ -10,6 +10,7 @@
 mod kills;
 mod place;
 mod races;
+mod seals;
 mod trace;
 mod trees;
 

@@ -118,7 +118,7 @@ fn kill_and_resume(_: usize, moment: Moment) -> bool {
 fn folders_that_were_half_changed_when_it_was_killed_are_whole_after_it_resumes() {
     let place = place();
     let run = place.run(&["--approval-policy", "high-risk"]);
-    let moments = moments(&place, &run, CALLS, MOMENTS);
+    let moments = moments(place.root(), &run, CALLS, MOMENTS);
     assert_eq!(everything(&place.root().join("work")), everything_after());
     let killed = at_each(&moments, kill_and_resume);
     assert!(

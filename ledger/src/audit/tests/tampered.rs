@@ -254,11 +254,40 @@ fn findings_are_bounded_and_a_dead_store_is_not_asked_for_ever() {
         .collect();
     fake.unreadable = (0..100_000).collect();
     fake.retail();
+    let dead = report(&fake);
+    assert_eq!(dead.findings[0].kind, FindingKind::RecordUnreadable);
+    assert_eq!((dead.size, dead.root), (0, None));
+    assert_eq!(dead.findings.len(), 2, "{:?}", dead.findings);
+    fake.unreadable = (0..1_000).step_by(2).collect();
+    fake.records.truncate(1_000);
+    fake.retail();
     let report = report(&fake);
     assert!(report.findings.len() <= FINDINGS_MAX + 4);
-    assert_eq!(report.findings[0].kind, FindingKind::RecordUnreadable);
     assert!(report.findings_left_out > 0);
-    assert_eq!((report.size, report.root), (0, None));
+}
+
+#[test]
+fn records_in_a_row_that_cannot_be_read_are_one_finding_and_hide_no_other() {
+    let mut fake = Fake::example();
+    let first = fake.records[0].1.clone();
+    let more = (25..2_000).map(|position| (position, first.clone()));
+    fake.records.extend(more);
+    fake.unreadable = (25..1_000).collect();
+    fake.edit(12, "\"active_ms\":251", "\"active_ms\":252");
+    fake.retail();
+    let report = report(&fake);
+    let at = |position| {
+        let at = Some(Position::new(position));
+        let mut of = report.findings.iter().filter(|f| f.place.position == at);
+        of.next().map(|finding| finding.detail.as_str())
+    };
+    assert!(
+        at(25)
+            .unwrap()
+            .ends_with("; the 974 after it cannot be read either")
+    );
+    assert_eq!(at(26), None);
+    assert!(at(12).is_some() && at(1_000).is_some());
 }
 
 #[test]

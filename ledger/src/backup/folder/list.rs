@@ -165,6 +165,7 @@ mod tests {
         for (path, inside) in [
             ("store/sled/db", true),
             ("store/keys", true),
+            ("store/tile/entries/x001/234", true),
             ("store", false),
             ("keys", false),
             ("/store/keys", false),

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 
@@ -11,6 +11,7 @@ use crate::content::{Commitment, Contents};
 use crate::id::{Position, StreamId, Version};
 use crate::store::conformance::chain::{self, Chain};
 use crate::store::conformance::{append, block_on, check_log};
+use crate::store::sled::{FaultPoint, Faults, Sealing};
 use crate::store::{ReadError, Stored};
 
 const QUIET: Told<'static> = &|_, _| {};
@@ -97,6 +98,64 @@ fn a_backup_has_every_record_and_content_under_keys_of_its_own() {
     }
     // Nothing is left beside it.
     assert_eq!(entries(place.path()), ["backup", "head", "home", "scratch"]);
+}
+
+/// Seals whatever fills a tile.
+struct Early;
+
+impl Faults for Early {
+    fn reach(&self, _: FaultPoint) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sealing(&self) -> Sealing {
+        Sealing {
+            window: 0,
+            tiles: 1,
+            head: 1,
+            ..Sealing::default()
+        }
+    }
+
+    fn room(&self, free_bytes: u64) -> u64 {
+        free_bytes
+    }
+}
+
+#[test]
+fn tiles_are_backed_up_and_lie_in_backups_as_any_other_file() {
+    let place = tempfile::tempdir().unwrap();
+    drop(ledger(&place, 3, 40));
+    let (home, head) = (place.path().join("home"), place.path().join("head"));
+    let store = SledStore::open_with(&home, &head, Arc::new(Early)).unwrap();
+    let cut = block_on(store.tail()).unwrap();
+    store.settle();
+    let log = block_on(check_log(&store));
+    let dir = place.path().join("backup");
+    block_on(make(&store, store.ledger(), &dir, QUIET)).unwrap();
+    let (copy, backup) = open(&dir, &folder(&place, "scratch")).unwrap();
+    assert_eq!(
+        (backup.cut(), block_on(check_log(&copy))),
+        (cut, log.clone())
+    );
+    let of = store.ledger();
+    drop((store, copy));
+    // The store of a long ledger's backup holds tiles itself.
+    let whole = folder(&place, "whole");
+    fs::rename(&home, whole.join(STORE)).unwrap();
+    fs::remove_file(whole.join(STORE).join("owner")).unwrap();
+    let list = List::of(&whole, of, cut).unwrap();
+    list.write(&whole).unwrap();
+    let tiles = files::names(&whole).unwrap();
+    assert!(
+        tiles.contains(&"store/tile/entries/000".to_owned()),
+        "{tiles:?}"
+    );
+    let (copy, _) = open(&whole, &folder(&place, "other")).unwrap();
+    assert_eq!(block_on(check_log(&copy)), log);
+    fs::remove_file(whole.join(STORE).join("tile/content/001")).unwrap();
+    let opened = open(&whole, &folder(&place, "third"));
+    assert!(matches!(opened, Err(BackupError::Damaged(_))), "{opened:?}");
 }
 
 #[test]

@@ -175,8 +175,9 @@ impl Committer {
         reach(FaultPoint::AfterFrame)?;
         self.pen.sync()?;
         reach(FaultPoint::AfterSync)?;
-        if ready.anchored {
+        if ready.anchored || self.is_head_behind(&ready.frontier) {
             self.head.write(&ready.frontier)?;
+            self.shared.tiles.anchor(ready.frontier.size());
         }
         reach(FaultPoint::BeforeAnswer)?;
         self.frontier = ready.frontier.clone();
@@ -194,6 +195,12 @@ impl Committer {
         }
         self.known.extend(ready.heads);
         Ok(())
+    }
+
+    /// Nothing above the head is sealed: it must go on where nothing else rests on it, too.
+    fn is_head_behind(&self, frontier: &Frontier) -> bool {
+        let behind = frontier.size().checked_sub(self.head.current().size());
+        behind.is_some_and(|behind| behind >= self.faults.sealing().head)
     }
 
     /// What an append hears after its group was written or was not.

@@ -180,8 +180,9 @@ impl View for Draft<'_> {
         let Some(known) = self.known(stream)? else {
             return Ok(false);
         };
-        let here = |(_, entry): (_, &Entry)| entry.content(commitment).is_some();
-        if self.entries_of(known.ordinal).any(here) {
+        let mut here = self.entries_of(known.ordinal);
+        let names = |entry: &Entry| entry.contents.iter().any(|(named, _)| named == commitment);
+        if here.any(|(_, entry)| names(entry)) {
             return Ok(true);
         }
         match self.reader.ordinal(stream)? {

@@ -22,6 +22,9 @@ pub(super) enum Sealed {
     Apart(u32),
 }
 
+/// Contents that one record names first.
+pub(super) type Contents = Vec<(Commitment, Sealed)>;
+
 /// One record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -29,7 +32,7 @@ pub(super) struct Entry {
     pub(super) version: u32,
     pub(super) record: Arc<[u8]>,
     /// The contents that it names first.
-    pub(super) contents: Vec<(Commitment, Sealed)>,
+    pub(super) contents: Contents,
 }
 
 /// Bytes of an entry beside its record and its contents.
@@ -50,20 +53,20 @@ impl Entry {
             .saturating_add(HEADER_BYTES)
     }
 
-    /// The content with this commitment, if it is named here first.
-    pub(super) fn content(&self, commitment: &Commitment) -> Option<&Sealed> {
-        let mut contents = self.contents.iter();
-        contents.find_map(|(named, sealed)| (named == commitment).then_some(sealed))
-    }
-
     pub(super) fn encode(&self, to: &mut Vec<u8>) {
-        // A record has at most 65,535 bytes, an append no more contents than a record can name.
+        // A record has at most 65,535 bytes.
         let length = u32::try_from(self.record.len()).unwrap_or(u32::MAX);
-        let contents = u16::try_from(self.contents.len()).unwrap_or(u16::MAX);
         to.extend_from_slice(&self.ordinal.to_be_bytes());
         to.extend_from_slice(&self.version.to_be_bytes());
         to.extend_from_slice(&length.to_be_bytes());
         to.extend_from_slice(&self.record);
+        self.encode_contents(to);
+    }
+
+    /// The contents alone, with their number.
+    pub(super) fn encode_contents(&self, to: &mut Vec<u8>) {
+        // An append has no more contents than a record can name.
+        let contents = u16::try_from(self.contents.len()).unwrap_or(u16::MAX);
         to.extend_from_slice(&contents.to_be_bytes());
         for (commitment, sealed) in &self.contents {
             to.extend_from_slice(commitment.digest().as_bytes());
@@ -88,24 +91,7 @@ impl Entry {
         let (version, rest) = number(rest)?;
         let (length, rest) = number(rest)?;
         let (record, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-        let (count, mut rest) = rest.split_first_chunk::<2>()?;
-        let mut contents = Vec::new();
-        for _ in 0..u16::from_be_bytes(*count) {
-            let (commitment, after) = rest.split_first_chunk::<32>()?;
-            let (&kind, after) = after.split_first()?;
-            let (length, after) = number(after)?;
-            let (sealed, after) = match kind {
-                0 => {
-                    let (sealed, after) = after.split_at_checked(usize::try_from(length).ok()?)?;
-                    (Sealed::Inline(sealed.into()), after)
-                }
-                1 => (Sealed::Apart(length), after),
-                _ => return None,
-            };
-            let commitment = Commitment::from_digest(Digest::from_bytes(*commitment));
-            contents.push((commitment, sealed));
-            rest = after;
-        }
+        let (contents, rest) = decode_contents(rest)?;
         let entry = Self {
             ordinal,
             version,
@@ -125,6 +111,29 @@ impl Entry {
         }
         Some(entries)
     }
+}
+
+/// Takes contents with their number off; `None` where the bytes begin with none.
+pub(super) fn decode_contents(bytes: &[u8]) -> Option<(Contents, &[u8])> {
+    let (count, mut rest) = bytes.split_first_chunk::<2>()?;
+    let mut contents = Vec::new();
+    for _ in 0..u16::from_be_bytes(*count) {
+        let (commitment, after) = rest.split_first_chunk::<32>()?;
+        let (&kind, after) = after.split_first()?;
+        let (length, after) = number(after)?;
+        let (sealed, after) = match kind {
+            0 => {
+                let (sealed, after) = after.split_at_checked(usize::try_from(length).ok()?)?;
+                (Sealed::Inline(sealed.into()), after)
+            }
+            1 => (Sealed::Apart(length), after),
+            _ => return None,
+        };
+        let commitment = Commitment::from_digest(Digest::from_bytes(*commitment));
+        contents.push((commitment, sealed));
+        rest = after;
+    }
+    Some((contents, rest))
 }
 
 fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {

@@ -22,6 +22,11 @@ pub(super) fn content(home: &Path) -> PathBuf {
     home.join("content")
 }
 
+/// What has left sled.
+pub(super) fn tile(home: &Path) -> PathBuf {
+    home.join("tile")
+}
+
 /// sled's one file, on which it holds its lock.
 pub(super) fn sled_file(home: &Path) -> PathBuf {
     sled(home).join("db")
@@ -99,9 +104,10 @@ pub(super) fn sync_tree(folder: &Path) -> io::Result<()> {
     sync(folder)
 }
 
-/// Closes a home and all below to everyone but its owner; says what it had to mend.
+/// Closes a home and all below to everyone but its owner; says what it had to mend. Tiles are as
+/// many as there is history: their one folder is closed, and they are not looked at.
 pub(super) fn restrict(home: &Path) -> io::Result<()> {
-    let mended = restrict_below(home)?;
+    let mended = restrict_below(home, &tile(home))?;
     let of_sled = sled(home);
     for (path, found) in mended {
         // sled makes files by the mask of the process, at each opening.
@@ -128,15 +134,19 @@ fn tell(path: &Path, found: u32) {
     tracing::warn!(%path, found = format!("{found:o}"), "others had access");
 }
 
-/// What was mended below a folder and in it, with the mode that was found.
-fn restrict_below(folder: &Path) -> io::Result<Vec<(PathBuf, u32)>> {
+/// What was mended below a folder and in it, with the mode that was found; in one of the folders
+/// below nothing is looked at.
+fn restrict_below(folder: &Path, but: &Path) -> io::Result<Vec<(PathBuf, u32)>> {
     let mut mended = Vec::new();
     mended.extend(mend(folder, 0o700)?);
+    if folder == but {
+        return Ok(mended);
+    }
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            mended.extend(restrict_below(&entry.path())?);
+            mended.extend(restrict_below(&entry.path(), but)?);
         } else if kind.is_file() {
             mended.extend(mend(&entry.path(), 0o600)?);
         }

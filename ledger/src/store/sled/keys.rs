@@ -7,14 +7,18 @@
 //! | `h`, ordinal u32 | the head of a stream |
 //! | `n`, stream id | its ordinal |
 //! | `m` | the position up to which `x`, `h` and `n` stand |
-//! | `s` | the tree over all records in units |
+//! | `e` | the tree over all records in units and tiles |
+//! | `s` | the tree over all records in tiles |
 //! | `f` | format and ledger id |
 //! | `p`.. | rows of projections (`projections`) |
 
 use crate::id::StreamId;
 
-/// The tree over all records in units.
-pub(super) const TREE: &[u8] = b"s";
+/// The tree over all records in units and tiles.
+pub(super) const TREE: &[u8] = b"e";
+
+/// The tree over all records in tiles.
+pub(super) const SEALED: &[u8] = b"s";
 
 /// Up to where the index stands.
 pub(super) const MARK: &[u8] = b"m";

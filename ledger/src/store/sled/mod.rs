@@ -3,7 +3,8 @@
 //! ```text
 //! <home>/log     two halves, filled by turns with frames of appends (`log`)
 //! <home>/sled    rows (`keys` lists them), none over 7,000 B
-//! <home>/content sealed contents that are too large for either
+//! <home>/tile    history, in files that never change (`tile`)
+//! <home>/content sealed contents that are too large for any of them
 //! <home>/keys    keys of streams: contents lie everywhere sealed, never in clear
 //! <home>/ledger  which ledger it is        <home>/owner  which process has it open
 //! <head dir>     how far the store had come, outside of what a backup copies together
@@ -11,7 +12,8 @@
 //!
 //! An append is checked and sealed at the caller's, queued, compared and written by the committer
 //! (`commit`), and answered once its frame is durable. The mover (`mover`) takes frames into sled
-//! behind that; until it did, they are read from memory. sled's own promises are not relied on: it
+//! behind that, and what is old out of sled into tiles; what is not in sled yet is read from memory.
+//! sled's own promises are not relied on: it
 //! is synced by us, what it panics about is caught, and what it may have lost is told by the log
 //! and by the head file (`recover`, `open`).
 
@@ -35,6 +37,7 @@ mod rows;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod tile;
 mod unit;
 mod values;
 mod watch;
@@ -55,6 +58,7 @@ use self::memory::Heads;
 use self::mover::Mover;
 use self::open::Opened;
 use self::shared::{Reserved, Shared};
+use self::tile::seal::Sealer;
 use self::watch::Watch;
 use super::check::Attempt;
 use super::projections::ProjectionStore;
@@ -65,7 +69,7 @@ use super::{
 use crate::content::{Commitment, Content, Contents};
 use crate::id::{LedgerId, Position, StreamId, Version};
 
-pub use fault::{FaultPoint, Faults, NoFaults};
+pub use fault::{FaultPoint, Faults, NoFaults, Sealing};
 pub use open::{OpenError, StoreLock};
 
 /// Appends that may wait for the committer; above that an append hears `Busy`.
@@ -162,7 +166,8 @@ impl SledStore {
         Arc::new(projections::SledRows(Arc::clone(&self.shared)))
     }
 
-    /// Waits until everything that was acknowledged is in sled, with its index.
+    /// Waits until everything that was acknowledged is in sled, with its index, and what is old
+    /// enough in tiles.
     #[cfg(any(test, feature = "conformance"))]
     pub fn settle(&self) {
         self.shared.moving.settle();
@@ -191,11 +196,13 @@ impl SledStore {
         let Opened {
             shared,
             frontier,
-            end,
+            rows,
+            sealed,
             mut pen,
             head,
         } = opened;
         let (head, shared) = (head?, Arc::new(shared));
+        shared.tiles.anchor(head.current().size());
         let watch = Arc::new(Watch::default());
         let patience = faults.patience();
         let failed = |source| OpenError::Io {
@@ -211,7 +218,8 @@ impl SledStore {
                 second.try_clone().map_err(failed)?,
             ],
             unsynced: 0,
-            end,
+            end: rows.size(),
+            sealer: Sealer::new(Arc::clone(&shared), Arc::clone(&faults), sealed, rows),
         };
         mover.adopt()?;
         let (other, length) = pen.begin_anew().map_err(failed)?;

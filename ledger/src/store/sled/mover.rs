@@ -2,7 +2,8 @@
 //!
 //! It waits until there is enough to fill units, packs whatever there is across groups, and syncs
 //! sled after some hundreds of units, and always before a half of the log is begun anew. After
-//! many records it writes the index of their streams, with the mark, in one batch.
+//! many records it writes the index of their streams, with the mark, in one batch. While there is
+//! nothing else to do it seals (`tile::seal`), one tile at a time.
 
 use std::fs::File;
 use std::io;
@@ -16,6 +17,8 @@ use super::memory::Written;
 use super::open::OpenError;
 use super::read::damaged;
 use super::shared::Shared;
+use super::tile::TILE;
+use super::tile::seal::{SealError, Sealer};
 use super::{keys, unit, values};
 use crate::store::{ReadError, chain};
 
@@ -114,7 +117,8 @@ impl Moving {
         }
     }
 
-    /// Waits until everything that was acknowledged before is in sled, with its index.
+    /// Waits until everything that was acknowledged before is in sled, with its index, and sealed
+    /// as far as it may be.
     #[cfg(any(test, feature = "conformance"))]
     pub(super) fn settle(&self) {
         let mut state = self.state();
@@ -133,8 +137,8 @@ impl Moving {
         self.changed.notify_all();
     }
 
-    /// Waits until there is something to do; says what.
-    fn next(&self, bytes: impl Fn() -> usize) -> Wanted {
+    /// Waits until there is something to do; says what. Sealing, if there is any, comes last.
+    fn next(&self, bytes: impl Fn() -> usize, seal: bool) -> Wanted {
         let mut state = self.state();
         loop {
             if state.life == Life::Closing {
@@ -157,6 +161,9 @@ impl Moving {
                 }
                 state = self.state();
                 continue;
+            }
+            if seal {
+                return Wanted::Seal;
             }
             state = self
                 .changed
@@ -186,6 +193,7 @@ enum Wanted {
     Move,
     Settle,
     Half(Half),
+    Seal,
     End,
 }
 
@@ -198,6 +206,8 @@ enum MoveError {
     Sync(#[source] io::Error),
     #[error("making the log larger failed")]
     Grow(#[source] io::Error),
+    #[error("sealing records failed")]
+    Seal(#[from] SealError),
 }
 
 /// The one thread that writes to sled.
@@ -211,6 +221,7 @@ pub(super) struct Mover {
     pub(super) unsynced: usize,
     /// Up to where records are in sled.
     pub(super) end: u64,
+    pub(super) sealer: Sealer,
 }
 
 impl Mover {
@@ -218,7 +229,8 @@ impl Mover {
     pub(super) fn run(mut self) {
         loop {
             let bytes = || self.shared.remember(|memory| memory.bytes());
-            let done = match self.shared.moving.next(bytes) {
+            let seal = self.sealer.has_work(self.border(), false);
+            let done = match self.shared.moving.next(bytes, seal) {
                 Wanted::End => {
                     if self.shared.closed().is_none()
                         && let Err(error) = self.leave()
@@ -231,6 +243,7 @@ impl Mover {
                 Wanted::Move => self.moved(),
                 Wanted::Half(half) => self.free(half),
                 Wanted::Settle => self.settle(),
+                Wanted::Seal => self.seal().map(drop),
             };
             if let Err(error) = done {
                 let reason = chain(&error);
@@ -249,6 +262,10 @@ impl Mover {
         if self.unsynced >= SYNC_UNITS {
             self.sync()?;
         }
+        self.index_if_long()
+    }
+
+    fn index_if_long(&mut self) -> Result<(), MoveError> {
         let records = self.shared.remember(|memory| memory.index.len());
         if records >= INDEX_RECORDS {
             self.index()?;
@@ -266,10 +283,15 @@ impl Mover {
         let moved = self.insert(&frames).and_then(|()| self.sync());
         moved.map_err(|error| match error {
             MoveError::Rows(error) => error.into(),
-            MoveError::Sync(source) | MoveError::Grow(source) => OpenError::Io {
-                doing: "moving the log of the store into sled",
-                source,
-            },
+            MoveError::Sync(source)
+            | MoveError::Grow(source)
+            | MoveError::Seal(SealError::Write(source) | SealError::Fault(source)) => {
+                OpenError::Io {
+                    doing: "moving the log of the store into sled",
+                    source,
+                }
+            }
+            MoveError::Seal(SealError::Rows(error)) => error.into(),
         })
     }
 
@@ -291,7 +313,8 @@ impl Mover {
         };
         let length = log::grow(file, wanted).map_err(MoveError::Grow)?;
         self.shared.moving.give(half, length);
-        Ok(())
+        // Where halves are all that is ever wanted, this is the only place.
+        self.index_if_long()
     }
 
     /// Puts frames into sled, in batches; memory lets them go only after that.
@@ -323,10 +346,47 @@ impl Mover {
             }
             batch.insert(keys::TREE, last.frontier.to_bytes());
             self.shared.rows.apply(batch)?;
+            let records = last.end().saturating_sub(self.end);
             self.end = last.end();
             self.shared.remember(|memory| memory.forget(self.end));
+            self.sealer.moved(&last.frontier, bytes_of(now));
+            self.keep_pace(records)?;
         }
         Ok(())
+    }
+
+    /// Where too much is in sled, as many records leave it as came to it.
+    fn keep_pace(&mut self, records: u64) -> Result<(), MoveError> {
+        let mut tiles = records.checked_div(TILE).unwrap_or(0).saturating_add(1);
+        while tiles > 0 && self.sealer.is_behind() && self.sealer.has_work(self.border(), false) {
+            self.seal()?;
+            tiles = tiles.saturating_sub(1);
+        }
+        Ok(())
+    }
+
+    /// Up to where records may be sealed.
+    fn border(&self) -> u64 {
+        let mark = self.shared.remember(|memory| memory.index.mark);
+        self.sealer.border(self.end, mark)
+    }
+
+    /// Writes one more tile, or ends the batch of those that are written; says whether there was
+    /// anything to do.
+    fn seal(&mut self) -> Result<bool, MoveError> {
+        if self.sealer.write_next(self.border())? {
+            return Ok(true);
+        }
+        self.end_seal()
+    }
+
+    fn end_seal(&mut self) -> Result<bool, MoveError> {
+        if !self.sealer.place()? {
+            return Ok(false);
+        }
+        self.sync()?;
+        self.sealer.remove_rows()?;
+        Ok(true)
     }
 
     fn sync(&mut self) -> Result<(), MoveError> {
@@ -351,22 +411,37 @@ impl Mover {
 
     /// Leaves little to read to whoever opens the store next.
     fn leave(&mut self) -> Result<(), MoveError> {
+        self.end_seal()?;
         let records = self.shared.remember(|memory| memory.index.len());
         if records < CLOSE_RECORDS {
             return Ok(());
         }
-        self.settle()
+        self.move_all()
     }
 
     /// Moves everything there is, and writes its index.
-    fn settle(&mut self) -> Result<(), MoveError> {
+    fn move_all(&mut self) -> Result<(), MoveError> {
         let frames = self.shared.remember(|memory| memory.frames());
         self.insert(&frames)?;
         self.index()?;
+        self.sync()
+    }
+
+    /// The same, and seals all that may be sealed.
+    fn settle(&mut self) -> Result<(), MoveError> {
+        self.move_all()?;
+        while self.sealer.has_work(self.border(), true) {
+            self.seal()?;
+        }
         self.sync()?;
         self.shared.moving.settled();
         Ok(())
     }
+}
+
+fn bytes_of(frames: &[Arc<Written>]) -> usize {
+    let bytes = frames.iter().map(|frame| frame.bytes);
+    bytes.fold(0, usize::saturating_add)
 }
 
 /// The rows of the index for records before `end`. A head may be ahead of it: the records above

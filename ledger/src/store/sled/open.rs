@@ -17,6 +17,7 @@ use super::keyring::Keyring;
 use super::recover::{Recovered, recover};
 use super::rows::{Rows, RowsError};
 use super::shared::Shared;
+use super::tile::{self, Tiles};
 use super::{folder, keys, large, log, read, values};
 use crate::content::Commitment;
 use crate::digest::{Purpose, digest};
@@ -118,8 +119,10 @@ fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> OpenError {
 pub(super) struct Opened {
     pub(super) shared: Shared,
     pub(super) frontier: Frontier,
-    /// Up to where records are in sled.
-    pub(super) end: u64,
+    /// The tree over all records in sled and in tiles.
+    pub(super) rows: Frontier,
+    /// The tree over all records in tiles.
+    pub(super) sealed: Frontier,
     pub(super) pen: Pen,
     /// Its head file, or why there can be no more writing.
     pub(super) head: Result<HeadFile, OpenError>,
@@ -154,12 +157,14 @@ fn build(staging: &Path, ledger: LedgerId) -> Result<(), OpenError> {
     let mut batch = Batch::default();
     batch.insert(keys::FORMAT, values::encode_format(ledger));
     batch.insert(keys::TREE, Frontier::new().to_bytes());
+    batch.insert(keys::SEALED, Frontier::new().to_bytes());
     rows.apply(batch)?;
     rows.flush()?;
     drop(rows);
     for made in [folder::log(staging), folder::content(staging)] {
         folder::make(&made).map_err(failed("making a folder of the store"))?;
     }
+    tile::prepare(&folder::tile(staging)).map_err(failed("making the folders of tiles"))?;
     log::create(&folder::log(staging)).map_err(failed("making the log of the store"))?;
     KeyFile::create(&folder::keys(staging), ledger)?;
     drop(folder::open_owner(staging).map_err(failed("making the note of the owner"))?);
@@ -210,7 +215,8 @@ pub(super) fn open_locked(lock: StoreLock, head_dir: &Path) -> Result<Opened, Op
     let home = home.as_path();
     let rows = open_rows(home)?;
     // sled has made files by now, a snapshot of what it read among them.
-    folder::restrict(home)
+    tile::prepare(&folder::tile(home))
+        .and_then(|()| folder::restrict(home))
         .and_then(|()| folder::sync_tree(&folder::sled(home)))
         .and_then(|()| folder::sync(home))
         .map_err(failed("syncing the folder of the store"))?;
@@ -286,7 +292,8 @@ fn look(home: &Path, rows: Rows, head_dir: &Path, write: bool) -> Result<Opened,
     let Recovered {
         memory,
         frontier,
-        end,
+        rows: of_rows,
+        sealed,
         pen,
         finding,
     } = recover(&rows, &folder::log(home), write)?;
@@ -298,8 +305,11 @@ fn look(home: &Path, rows: Rows, head_dir: &Path, write: bool) -> Result<Opened,
         Err(error) => (None, Some(error)),
     };
     let large = folder::content(home);
-    let shared = Shared::new((ledger, keyring), rows, large.clone(), (memory, &frontier));
+    let tiles = Tiles::new(folder::tile(home), sealed.size());
+    let memory = (memory, &frontier);
+    let shared = Shared::new((ledger, keyring), (rows, tiles), large.clone(), memory);
     let head = open_head(head_dir)
+        .and_then(|file| Ok(shared.tiles.check_last().map(|()| file)?))
         .and_then(|file| follows(&shared, &frontier, &file).map(|()| file))
         .and_then(|file| finding.map_or(Ok(file), |found| Err(OpenError::Damaged(found))))
         .and_then(|file| no_keys.map_or(Ok(file), Err));
@@ -313,7 +323,8 @@ fn look(home: &Path, rows: Rows, head_dir: &Path, write: bool) -> Result<Opened,
     Ok(Opened {
         shared,
         frontier,
-        end,
+        rows: of_rows,
+        sealed,
         pen,
         head,
     })

@@ -1,5 +1,5 @@
-//! Reading records back, from memory or from sled: every number that a row tells is checked
-//! against the row it leads to.
+//! Reading records back, from memory, from sled or from tiles: every number that a row tells is
+//! checked against what it leads to.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,6 +9,7 @@ use super::entry::{Entry, Sealed};
 use super::index::Chunk;
 use super::memory::Memory;
 use super::rows::Rows;
+use super::tile::{Named, Tiles};
 use super::values;
 use super::{keys, large, unit};
 use crate::content::Commitment;
@@ -28,6 +29,7 @@ pub(super) type Chunks = Mutex<BTreeMap<(u32, u32), Arc<Chunk>>>;
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) rows: &'a Rows,
+    pub(super) tiles: &'a Tiles,
     pub(super) memory: &'a RwLock<Memory>,
     pub(super) chunks: &'a Chunks,
     /// Where large contents lie.
@@ -82,12 +84,18 @@ impl Reader<'_> {
         limit: usize,
     ) -> Result<Vec<Stored>, ReadError> {
         let limit = limit.min(PAGE_RECORDS_MAX);
+        let end = from.get().saturating_add(limit as u64).min(size);
         let mut page = Vec::new();
-        let mut unit = None;
-        for position in (from.get()..size).take(limit) {
-            self.entry(position, &mut unit, |entry| {
-                page.push(stored(position, &entry.record));
-            })?;
+        let (mut unit, mut position) = (None, from.get());
+        while position < end {
+            if self.tiles.hold(position) {
+                page.append(&mut self.tiles.page(position, end)?);
+            } else {
+                let entry = |entry: &Entry| Arc::clone(&entry.record);
+                let tile = |tiles: &Tiles| Ok(tiles.record(position)?.record);
+                page.push(stored(position, self.at(position, &mut unit, entry, tile)?));
+            }
+            position = from.get().saturating_add(page.len() as u64);
         }
         Ok(page)
     }
@@ -111,16 +119,12 @@ impl Reader<'_> {
             let left = limit.saturating_sub(page.len());
             let places = self.places(ordinal, version, left)?;
             for position in places {
-                let mut found = None;
-                self.entry(position, &mut unit, |entry| {
-                    let expected = (entry.ordinal, entry.version) == (ordinal, version);
-                    found = expected.then(|| stored(position, &entry.record));
-                })?;
-                let wrong = || {
+                let named = self.at(position, &mut unit, Named::of, |t| t.record(position))?;
+                if (named.ordinal, named.version) != (ordinal, version) {
                     let detail = format!("expected version {version} of stream {stream}");
-                    damaged(Some(position), detail)
-                };
-                page.push(found.ok_or_else(wrong)?);
+                    return Err(damaged(Some(position), detail));
+                }
+                page.push(stored(position, named.record));
                 let Some(next) = version.checked_add(1) else {
                     return Ok(page);
                 };
@@ -217,15 +221,12 @@ impl Reader<'_> {
         let (mut positions, mut before) = in_memory.unwrap_or((Vec::new(), u32::MAX));
         loop {
             for position in positions {
-                let mut found = None;
-                self.entry(position, &mut None, |entry| {
-                    let here = entry
-                        .content(commitment)
-                        .filter(|_| entry.ordinal == ordinal);
-                    found = here.cloned();
-                })?;
-                if found.is_some() {
-                    return Ok(found);
+                let entry = |entry: &Entry| (entry.ordinal, entry.contents.clone());
+                let tile = |tiles: &Tiles| tiles.contents(position);
+                let (of, contents) = self.at(position, &mut None, entry, tile)?;
+                let mut here = contents.into_iter().filter(|_| of == ordinal);
+                if let Some((_, found)) = here.find(|(named, _)| named == commitment) {
+                    return Ok(Some(found));
                 }
             }
             let Some(version) = before.checked_sub(1) else {
@@ -238,35 +239,43 @@ impl Reader<'_> {
         }
     }
 
-    /// Looks at the entry at a position; `unit` keeps the unit that was read last.
-    fn entry(
+    /// Looks at the entry at a position, or into its tile; `unit` keeps the unit that was read last.
+    ///
+    /// Records go from memory to sled to tiles, and are in the next place before they leave the
+    /// one before: who looks in that order finds each in one of them.
+    fn at<T>(
         &self,
         position: u64,
         unit: &mut Option<Unit>,
-        look: impl FnOnce(&Entry),
-    ) -> Result<(), ReadError> {
-        if let Some(entry) = unit.as_ref().and_then(|unit| unit.get(position)) {
-            look(entry);
-            return Ok(());
+        entry: impl Fn(&Entry) -> T,
+        tile: impl Fn(&Tiles) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
+        if let Some(found) = unit.as_ref().and_then(|unit| unit.get(position)) {
+            return Ok(entry(found));
         }
-        {
-            let memory = self.memory();
-            if let Some(entry) = memory.entry(position) {
-                look(entry);
-                return Ok(());
-            }
+        // What is in a tile never leaves it.
+        if self.tiles.hold(position) {
+            return tile(self.tiles);
         }
-        // Whatever is not in memory any more was in sled before it left.
-        *unit = Some(read_unit(self.rows, position)?);
-        let entry = unit.as_ref().and_then(|unit| unit.get(position));
-        look(entry.ok_or_else(|| damaged(Some(position), "no record is there".to_owned()))?);
-        Ok(())
+        if let Some(found) = self.memory().entry(position) {
+            return Ok(entry(found));
+        }
+        let read = read_unit(self.rows, position);
+        if let Some(found) = read.as_ref().ok().and_then(|unit| unit.get(position)) {
+            let found = entry(found);
+            *unit = read.ok();
+            return Ok(found);
+        }
+        if self.tiles.hold(position) {
+            return tile(self.tiles);
+        }
+        read.and_then(|_| Err(damaged(Some(position), "no record is there".to_owned())))
     }
 }
 
-/// The tree over all records in sled; `None` where there is no store.
-pub(super) fn frontier(rows: &Rows) -> Result<Option<Frontier>, ReadError> {
-    let Some(bytes) = rows.get(keys::TREE)? else {
+/// The tree in a row; `None` where it is not there.
+pub(super) fn frontier(rows: &Rows, key: &[u8]) -> Result<Option<Frontier>, ReadError> {
+    let Some(bytes) = rows.get(key)? else {
         return Ok(None);
     };
     Frontier::from_bytes(&bytes)
@@ -293,14 +302,43 @@ pub(super) fn last_ordinal(rows: &Rows) -> Result<Option<u32>, ReadError> {
     ordinal.map(Some).ok_or_else(|| malformed("head"))
 }
 
-/// The position after the last record in sled.
-pub(super) fn end(rows: &Rows) -> Result<u64, ReadError> {
-    let last = rows.last(&keys::unit(0, 0), &keys::unit(u64::MAX, u16::MAX))?;
-    if last.is_none() {
-        return Ok(0);
+/// The position after the last record in sled; that of what is sealed, where sled has none.
+pub(super) fn end(rows: &Rows, sealed: u64) -> Result<u64, ReadError> {
+    let low = keys::unit(sealed, 0);
+    if rows.last(&low, &keys::unit(u64::MAX, u16::MAX))?.is_none() {
+        return Ok(sealed);
     }
     let unit = read_unit(rows, u64::MAX)?;
     Ok(unit.first.saturating_add(unit.entries.len() as u64))
+}
+
+/// The units that begin between two positions, each with how many rows it has.
+pub(super) fn units_between(
+    rows: &Rows,
+    from: u64,
+    to: u64,
+) -> Result<Vec<(Unit, u16)>, ReadError> {
+    let mut units = Vec::new();
+    let (mut bytes, mut parts) = (Vec::new(), 0_u16);
+    let (low, high) = (keys::unit(from, 0), keys::unit(to, 0));
+    let mut all = rows
+        .page(&low, &high, false, usize::MAX)?
+        .into_iter()
+        .peekable();
+    while let Some((key, part)) = all.next() {
+        let key = keys::read_unit(&key).filter(|(_, number)| *number == parts);
+        let (first, _) = key.ok_or_else(|| malformed("unit"))?;
+        bytes.extend_from_slice(&part);
+        parts = parts.saturating_add(1);
+        let next = all.peek().and_then(|(key, _)| keys::read_unit(key));
+        if next.is_none_or(|(next, _)| next != first) {
+            let entries = unit::unpack(&std::mem::take(&mut bytes));
+            let entries =
+                entries.ok_or_else(|| damaged(Some(first), "its unit is malformed".to_owned()))?;
+            units.push((Unit { first, entries }, std::mem::take(&mut parts)));
+        }
+    }
+    Ok(units)
 }
 
 /// The unit that begins at a position or is the last before it.
@@ -322,11 +360,9 @@ pub(super) fn read_unit(rows: &Rows, position: u64) -> Result<Unit, ReadError> {
     Ok(Unit { first, entries })
 }
 
-fn stored(position: u64, record: &Arc<[u8]>) -> Stored {
-    Stored {
-        position: Position::new(position),
-        bytes: Arc::clone(record),
-    }
+fn stored(position: u64, bytes: Arc<[u8]>) -> Stored {
+    let position = Position::new(position);
+    Stored { position, bytes }
 }
 
 pub(super) fn damaged(position: Option<u64>, detail: String) -> ReadError {

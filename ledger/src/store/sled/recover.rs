@@ -1,4 +1,4 @@
-//! What a store holds when it is opened: sled, then the frames of the log that sled does not have,
+//! What a store holds when it is opened: tiles and sled, then the frames of the log that sled does not have,
 //! and the index of what no row tells of.
 
 use std::io;
@@ -12,6 +12,7 @@ use super::memory::{Known, Memory, Written};
 use super::open::OpenError;
 use super::read::{damaged, end, frontier, mark, read_unit};
 use super::rows::Rows;
+use super::tile::TILE;
 use super::{keys, values};
 use crate::digest::{Purpose, digest};
 use crate::envelope::Envelope;
@@ -23,8 +24,10 @@ use crate::store::{ReadError, chain};
 pub(super) struct Recovered {
     pub(super) memory: Memory,
     pub(super) frontier: Frontier,
-    /// Up to where records are in sled.
-    pub(super) end: u64,
+    /// The tree over all records in sled and in tiles.
+    pub(super) rows: Frontier,
+    /// The tree over all records in tiles.
+    pub(super) sealed: Frontier,
     pub(super) pen: Pen,
     /// What forbids writing.
     pub(super) finding: Option<String>,
@@ -38,22 +41,19 @@ pub(super) fn recover(rows: &Rows, folder: &Path, write: bool) -> Result<Recover
     };
     let open = |half| log::open(folder, half, write).map_err(failed);
     let (first, second) = (open(0)?, open(1)?);
-    let tree = frontier(rows)?;
-    let mut tree = tree.ok_or_else(|| OpenError::Damaged("it has no tree".to_owned()))?;
-    let rows_end = end(rows)?;
-    let mut finding = (rows_end != tree.size()).then(|| {
-        let size = tree.size();
-        format!("its rows end at size {rows_end}, its tree at {size}")
-    });
+    let tree = |key, name| {
+        let tree = frontier(rows, key)?;
+        tree.ok_or_else(|| OpenError::Damaged(format!("it has no tree of its {name}")))
+    };
+    let (of_rows, sealed) = (tree(keys::TREE, "rows")?, tree(keys::SEALED, "tiles")?);
+    let rows_end = end(rows, sealed.size())?;
     let mut memory = Memory::default();
     memory.index.mark = mark(rows)?;
-    let marked = memory.index.mark;
-    if marked > rows_end {
-        finding.get_or_insert_with(|| {
-            format!("its rows end at size {rows_end}, its index at {marked}")
-        });
-    }
+    let mut finding = disagree(rows_end, memory.index.mark, &of_rows, &sealed);
+    // Of what is sealed the index is in rows.
+    memory.index.mark = memory.index.mark.max(sealed.size());
     read_rows(rows, &mut memory, rows_end)?;
+    let mut tree = of_rows.clone();
     let mut pen = Pen {
         half: 0,
         at: 0,
@@ -98,10 +98,31 @@ pub(super) fn recover(rows: &Rows, folder: &Path, write: bool) -> Result<Recover
     Ok(Recovered {
         memory,
         frontier: tree,
-        end: rows_end,
+        rows: of_rows,
+        sealed,
         pen,
         finding,
     })
+}
+
+/// What the ends of rows, index, tree and tiles say against each other.
+fn disagree(end: u64, mark: u64, tree: &Frontier, sealed: &Frontier) -> Option<String> {
+    let (size, in_tiles) = (tree.size(), sealed.size());
+    if end != size {
+        Some(format!("its rows end at size {end}, its tree at {size}"))
+    } else if mark > end {
+        Some(format!("its rows end at size {end}, its index at {mark}"))
+    } else if in_tiles > mark {
+        Some(format!(
+            "its tiles end at size {in_tiles}, its index at {mark}"
+        ))
+    } else if !in_tiles.is_multiple_of(TILE) {
+        Some(format!("its tiles end at size {in_tiles}, within a tile"))
+    } else if !tree.may_extend(sealed) {
+        Some("its tiles and its rows are of two histories".to_owned())
+    } else {
+        None
+    }
 }
 
 /// Learns of the records in sled that no row of the index tells of.

@@ -10,6 +10,7 @@ use super::memory::{Heads, Memory, Written};
 use super::mover::{MOVE_BYTES, Moving};
 use super::read::{Chunks, Reader};
 use super::rows::Rows;
+use super::tile::Tiles;
 use crate::id::{LedgerId, StreamId};
 use crate::merkle::Frontier;
 use crate::store::Tail;
@@ -21,6 +22,7 @@ const QUEUE_BYTES: usize = 64 * 1024 * 1024;
 pub(super) struct Shared {
     pub(super) ledger: LedgerId,
     pub(super) rows: Rows,
+    pub(super) tiles: Tiles,
     /// `None` where the keys are missing and the store was opened to look at it.
     pub(super) keyring: Option<Keyring>,
     memory: RwLock<Memory>,
@@ -46,7 +48,7 @@ struct State {
 impl Shared {
     pub(super) fn new(
         (ledger, keyring): (LedgerId, Option<Keyring>),
-        rows: Rows,
+        (rows, tiles): (Rows, Tiles),
         large: PathBuf,
         (memory, frontier): (Memory, &Frontier),
     ) -> Self {
@@ -57,6 +59,7 @@ impl Shared {
         Self {
             ledger,
             rows,
+            tiles,
             keyring,
             memory: RwLock::new(memory),
             chunks: Chunks::default(),
@@ -77,6 +80,7 @@ impl Shared {
     pub(super) fn reader(&self) -> Reader<'_> {
         Reader {
             rows: &self.rows,
+            tiles: &self.tiles,
             memory: &self.memory,
             chunks: &self.chunks,
             large: &self.large,

@@ -2,10 +2,11 @@
 //!
 //! sled keeps up to 17 values in a page and moves a page of more than 128 KiB to a file of its
 //! own, which it never syncs. So no row is over `ROW_BYTES_MAX`. A unit is a format byte and
-//! entries with consecutive positions; one that is longer than a row is a unit of its own, cut
-//! into parts.
+//! entries with consecutive positions, all of one tile; one that is longer than a row is a unit of
+//! its own, cut into parts.
 
 use super::entry::Entry;
+use super::tile::TILE;
 use crate::limits::ROW_BYTES_MAX;
 
 /// The only format of a unit so far.
@@ -22,7 +23,10 @@ pub(super) fn pack<'a>(
     let mut units: Vec<(u64, Vec<u8>)> = Vec::new();
     for (position, entry) in (first..).zip(entries) {
         match units.last_mut() {
-            Some((_, unit)) if unit.len().saturating_add(entry.bytes()) <= ROW_BYTES_MAX => {
+            Some((_, unit))
+                if !position.is_multiple_of(TILE)
+                    && unit.len().saturating_add(entry.bytes()) <= ROW_BYTES_MAX =>
+            {
                 entry.encode(unit);
             }
             Some(_) | None => {

@@ -4,6 +4,7 @@ mod damage;
 mod faults;
 mod logged;
 mod opening;
+mod sealed;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
