@@ -59,6 +59,7 @@ pub(super) struct Said {
 /// A home, and everybody who works with it.
 pub(super) struct Crowd {
     folder: TempDir,
+    begun: Instant,
     until: Option<Instant>,
     runs: usize,
     started: AtomicUsize,
@@ -101,6 +102,7 @@ impl Crowd {
         let (happened, heard) = channel();
         let crowd = Self {
             folder,
+            begun: Instant::now(),
             until,
             runs,
             started: AtomicUsize::new(0),
@@ -344,6 +346,7 @@ impl Crowd {
             assert_eq!(list.code, Some(0), "{}", list.stderr);
             let list: Value = serde_json::from_str(&list.stdout).unwrap();
             left.clone_from(list["runs"].as_array().unwrap());
+            eprintln!("{:.1} s: {} runs are open", self.begun.elapsed().as_secs_f32(), left.len());
             if left.is_empty() {
                 return;
             }
