@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -34,8 +33,6 @@ pub(super) struct Held {
     pub(super) owner: Arc<Owner>,
     server: Mutex<Option<Server>>,
     close: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    /// Whether it is let go of, since its store takes no more writes.
-    left: AtomicBool,
 }
 
 /// Where others reach a ledger that is held here.
@@ -85,7 +82,6 @@ impl Door {
             owner,
             server: Mutex::new(server),
             close: Mutex::new(Some(Box::new(close))),
-            left: AtomicBool::new(false),
         }))))
     }
 
@@ -125,7 +121,7 @@ impl Door {
     /// Why nothing goes through any more, where that is known.
     pub(super) fn shut(&self) -> Option<String> {
         match &self.0 {
-            Way::Owner(held) if held.left.load(Ordering::SeqCst) => {
+            Way::Owner(held) if held.owner.kept().is_leaving() => {
                 Some(String::from("its store takes no more writes"))
             }
             Way::Owner(_) | Way::Remote(_) => None,
@@ -184,7 +180,6 @@ impl Held {
     /// only once it does: until then the store could still change, and is locked.
     fn let_go(&self) {
         tracing::error!("the ledger is let go of, since its store takes no more writes");
-        self.left.store(true, Ordering::SeqCst);
         self.end();
         self.owner.kept().let_go();
     }

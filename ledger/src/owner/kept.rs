@@ -17,9 +17,7 @@ use crate::store::{
 
 /// What lies between two tries of an append, in milliseconds: ten seconds in all, since a disk
 /// may be slow, and nobody is to take it for dead before the store does.
-const PAUSES_MS: [u64; 12] = [
-    2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 3_000,
-];
+const PAUSES_MS: [u64; 12] = [2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 3_000];
 
 const GONE: &str = "the ledger was let go of, since its store took no more writes";
 
