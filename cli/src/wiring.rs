@@ -253,7 +253,7 @@ impl<'a> Wiring<'a> {
     /// The ledger that is there: held by this process from now on, or reached through the one that
     /// holds it.
     pub(crate) fn reach(&mut self) -> Result<Ledger, CommandError> {
-        let opening = Arc::new(Opening::new(self.home.clone(), self.head_dir()?, None));
+        let opening = Arc::new(Opening::new(self.home.clone(), self.head_dir()?));
         let reached = self.block_on(Ledger::shared(opening.clone()));
         reached.map_err(|error| opening.failed().unwrap_or_else(|| error.into()))
     }
