@@ -130,7 +130,7 @@ type Put = (&'static str, fn(&World));
 fn what_lies_where_the_socket_should_makes_way_for_it() {
     let puts: [Put; 4] = [
         ("a file", |world| {
-            fs::write(world.path(SOCKET), "x").unwrap()
+            fs::write(world.path(SOCKET), "x").unwrap();
         }),
         ("a dangling link", |world| {
             symlink(world.path("nowhere"), world.path(SOCKET)).unwrap();

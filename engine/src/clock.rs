@@ -41,12 +41,25 @@ impl Clock for SystemClock {
         let (sender, passed) = oneshot::channel::<()>();
         let timer = thread::Builder::new().name(String::from("placet-pause"));
         let waits = timer.spawn(move || {
-            thread::park_timeout(Duration::from_millis(ms));
+            thread::sleep(Duration::from_millis(ms));
             drop(sender);
         });
         match waits {
             Ok(_) => drop(passed.await),
             Err(error) => tracing::warn!(%error, "the system has no room to wait"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_needs_no_timer_of_the_executor_and_does_not_end_too_early() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let before = SystemClock.monotonic_ms();
+        runtime.unwrap().block_on(SystemClock.pause(3));
+        assert!(SystemClock.monotonic_ms() >= before + 3);
     }
 }

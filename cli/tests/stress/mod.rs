@@ -6,7 +6,8 @@
 
 #![allow(
     clippy::disallowed_methods,
-    reason = "processes of the person are started and timed here"
+    clippy::print_stderr,
+    reason = "processes of the person are started and timed here, and what comes of them is told"
 )]
 
 mod crowd;

@@ -127,13 +127,16 @@ impl ReadStore for Lent {
     }
 }
 
+/// What an owner over a store is made of.
+type OverStore = Box<dyn Fn(Arc<SledStore>) -> Parts + Send>;
+
 /// A home with a store, and who has it.
 struct Home {
     folder: TempDir,
     lent: Arc<Lent>,
     /// Of the disk under whoever opens the store next.
     faults: Mutex<Arc<dyn Faults>>,
-    parts: Mutex<Option<Box<dyn Fn(Arc<SledStore>) -> Parts + Send>>>,
+    parts: Mutex<Option<OverStore>>,
     /// Dropped once somebody finds the store locked and nobody who serves it.
     hangs: Mutex<Option<Sender<()>>>,
 }
@@ -310,7 +313,7 @@ const POINTS: [FaultPoint; 3] = [
 ];
 
 /// Does something with a play for every commit of it, and the place at which that fails.
-fn fail_everywhere(work: impl AsyncFn(&Play, FaultPoint, usize, &Came)) {
+fn fail_everywhere(work: &impl AsyncFn(&Play, FaultPoint, usize, &Came)) {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let plays = plays();
     let found = plays.iter().find(|play| play.name == "a question").unwrap();
@@ -329,7 +332,7 @@ fn fail_everywhere(work: impl AsyncFn(&Play, FaultPoint, usize, &Came)) {
 
 #[test]
 fn a_client_goes_on_as_the_owner_where_the_disk_failed_under_the_one_before() {
-    fail_everywhere(async |play, at, nth, whole| {
+    fail_everywhere(&async |play, at, nth, whole| {
         let came = by_a_client(play, failing(at, nth), true).await;
         assert_eq!(came, *whole, "{at:?} {nth}");
     });
@@ -337,7 +340,7 @@ fn a_client_goes_on_as_the_owner_where_the_disk_failed_under_the_one_before() {
 
 #[test]
 fn an_owner_under_which_the_disk_failed_opens_its_store_anew() {
-    fail_everywhere(async |play, at, nth, whole| {
+    fail_everywhere(&async |play, at, nth, whole| {
         let (end, failed) = by_the_owner(play, failing(at, nth)).await;
         assert_eq!(end, whole.end, "{at:?} {nth}");
         assert!(failed > 0, "{at:?} {nth}");
