@@ -6,8 +6,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use placet_engine::clock::SystemClock;
@@ -38,7 +36,7 @@ pub(crate) const STORE_FORMAT: u32 = 1;
 const LOOKED_MS: u64 = 2_000;
 
 /// Between two tries.
-const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE_MS: u64 = 10;
 
 /// Finds the way to the ledger of a home.
 pub(crate) struct Opening {
@@ -90,7 +88,7 @@ impl Opening {
                     None => error,
                 });
             }
-            thread::park_timeout(PAUSE);
+            SystemClock.pause(PAUSE_MS).await;
         }
     }
 

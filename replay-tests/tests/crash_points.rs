@@ -403,6 +403,28 @@ async fn a_busy_store_is_tried_again_and_said_to_be_busy_only_in_the_end() {
     }
 }
 
+#[tokio::test]
+async fn an_answer_that_the_store_was_too_busy_for_is_not_recorded_later() {
+    let play = &plays()[0];
+    let store = FaultyStore::new(Arc::new(MemoryStore::new(ledger_id())));
+    let mut world = play.world(store.clone()).await.unwrap();
+    let run = play.start(&mut world).await.unwrap();
+    play.drive(&mut world, run).await.unwrap();
+    let pending = world.pending(run).await.unwrap();
+    assert!(!pending.is_empty());
+    store.fail(store.appends(), TRIES, Fault::Busy);
+    let error = world.approve(run).await.unwrap_err();
+    assert!(is_busy(&error), "{error:?}");
+    assert_eq!(world.pending(run).await.unwrap(), pending);
+    world.cancel(run, "enough").await.unwrap();
+    let records = world.records(run).await.unwrap();
+    let by_person = |record: &Envelope| {
+        let event = record.event();
+        matches!(event, Event::ApprovalGranted(ApprovalGranted::ByPerson(_)))
+    };
+    assert!(!records.iter().any(by_person), "{records:?}");
+}
+
 fn is_busy(error: &WorldError) -> bool {
     matches!(
         error,
@@ -418,4 +440,5 @@ placet_replay::through_socket!(
     no_fault_of_the_store_loses_or_halves_what_people_say,
     a_run_in_doubt_can_be_cancelled_and_executes_nothing_more,
     a_busy_store_is_tried_again_and_said_to_be_busy_only_in_the_end,
+    an_answer_that_the_store_was_too_busy_for_is_not_recorded_later,
 );

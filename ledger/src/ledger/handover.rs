@@ -63,7 +63,7 @@ impl Ledger {
         lock(&self.0.handover).leave(shut);
         if let Way::Owner(held) = &shut.0 {
             // What was staged here was in memory alone.
-            let lost = held.owner.staged_here().await;
+            let lost = held.owner.forget_staged_here().await;
             let gone = |run| (run, LedgerError::Closed(why.clone()));
             lock(&self.0.lost).extend(lost.into_iter().map(gone));
         }

@@ -144,8 +144,8 @@ impl Owner {
         lock(&self.seats).open.remove(&seat.number);
     }
 
-    /// The runs of which something is staged by this process itself.
-    pub(crate) async fn staged_here(&self) -> Vec<RunId> {
+    /// Forgets what this process itself staged, and says of which runs.
+    pub(crate) async fn forget_staged_here(&self) -> Vec<RunId> {
         let cells: Vec<_> = {
             let cells = lock(&self.cells);
             let cells = cells.iter();
@@ -153,8 +153,9 @@ impl Owner {
         };
         let mut staged = Vec::new();
         for (run, cell) in cells {
-            let cell = cell.lock().await;
+            let mut cell = cell.lock().await;
             if !cell.staged.records.is_empty() && cell.staged_by.contains(&Seat::here().number) {
+                cell.forget();
                 staged.push(run);
             }
         }

@@ -369,3 +369,29 @@ fn a_store_stays_locked_until_a_disk_that_hangs_has_answered() {
         });
     });
 }
+
+#[test]
+fn what_the_owners_own_process_had_staged_is_lost_and_said_to_be() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let plays = plays();
+    let play = plays.iter().find(|play| play.name == "a question").unwrap();
+    within(Reach::HereAsUser, || {
+        runtime.block_on(async {
+            let faults = failing(FaultPoint::AfterFrame, 1);
+            let (_home, world, owner) = begin(play, faults).await;
+            let mut world = world.with_ledger(owner.clone()).unwrap();
+            let staged = play.start(&mut world).await.unwrap();
+            assert!(world.records(staged).await.unwrap().is_empty());
+            let other = play.start(&mut world).await.unwrap();
+            let error = play.on(&mut world, other).await.unwrap_err();
+            assert!(is_passing(&error), "{error:?}");
+            let lost = owner.commit(staged).await;
+            assert!(matches!(lost, Err(LedgerError::Conflict)), "{lost:?}");
+            let gone = owner.look(staged, |_, _| ()).await;
+            assert!(matches!(gone, Err(LedgerError::NoRun(_))), "{gone:?}");
+            // What was on its way to the disk is there: the other run goes on.
+            let end = play.on(&mut world, other).await.unwrap();
+            assert_eq!(end, by_a_client(play, Arc::new(NoFaults), false).await.end);
+        });
+    });
+}
