@@ -96,7 +96,7 @@ impl Owner {
             Event::ExecutionStarted(event) => Some(event.clone()),
             _ => None,
         });
-        self.commit_cell(run, &mut cell).await?;
+        self.commit_own(run, &mut cell, recorded.len()).await?;
         Ok(match started {
             None => Begun::Refused,
             Some(started) => {

@@ -67,6 +67,21 @@ impl Owner {
         }
     }
 
+    /// The same for a command that is an append of its own, of so many records: where the store
+    /// is too busy, whoever sent it hears so, and nothing of it comes with a later append.
+    pub(super) async fn commit_own(
+        &self,
+        run: RunId,
+        cell: &mut Cell,
+        records: usize,
+    ) -> Result<(), LedgerError> {
+        let done = self.commit_cell(run, cell).await;
+        if let (Err(LedgerError::Busy), true) = (&done, cell.staged.records.len() == records) {
+            cell.forget();
+        }
+        done
+    }
+
     /// Keeps what stands, and reads what moved; the append that failed is reported all the same.
     async fn rescue(&self, run: RunId, expected: Expected, batch: Batch) {
         if let Err(error) = self.keep_observed(run, expected, batch).await {

@@ -10,6 +10,7 @@ mod begin;
 mod cell;
 mod commit;
 mod journal;
+mod kept;
 mod news;
 mod seats;
 mod sent;
@@ -38,10 +39,11 @@ use crate::time::Timestamp;
 use authority::Authority;
 use cell::Cell;
 use journal::Journal;
+use kept::Kept;
 use seats::Seats;
 
 pub use begin::Begun;
-pub(crate) use sent::{Seat, Sent};
+pub(crate) use sent::{Seat, Sending, Sent};
 
 /// What the owner is made of.
 pub struct Parts {
@@ -68,6 +70,7 @@ pub struct Work {
 
 pub(crate) struct Owner {
     parts: Parts,
+    kept: Arc<Kept>,
     projector: Projector,
     authority: Mutex<Arc<Authority>>,
     cells: Mutex<BTreeMap<RunId, Arc<AsyncMutex<Cell>>>>,
@@ -84,7 +87,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Owner {
-    pub(crate) async fn open(parts: Parts) -> Result<Self, LedgerError> {
+    pub(crate) async fn open(mut parts: Parts) -> Result<Self, LedgerError> {
+        let rows = parts.rows.take();
+        let rows = rows.unwrap_or_else(|| Arc::new(MemoryRows::default()));
+        let kept = Arc::new(Kept::new(parts.store, rows, parts.clock.clone()));
+        parts.store = kept.clone();
         let ledger = first_record(&parts.store).await?.header().ledger;
         let authority = Authority::load(&*parts.store, ledger).await?;
         let size = parts.store.tail().await?.size;
@@ -93,11 +100,10 @@ impl Owner {
             Some(stored) => stored.parse()?.envelope.at(),
             None => Timestamp::EPOCH,
         };
-        let rows = parts.rows.clone();
-        let rows = rows.unwrap_or_else(|| Arc::new(MemoryRows::default()));
-        let projector = Projector::new(parts.store.clone(), rows);
+        let projector = Projector::new(kept.clone(), kept.clone());
         let owner = Self {
             parts,
+            kept,
             projector,
             authority: Mutex::new(Arc::new(authority)),
             cells: Mutex::default(),
@@ -118,6 +124,10 @@ impl Owner {
 
     pub(crate) fn store(&self) -> &Arc<dyn EventStore> {
         &self.parts.store
+    }
+
+    pub(crate) fn kept(&self) -> &Arc<Kept> {
+        &self.kept
     }
 
     /// Answers from the projections of all that is durable.

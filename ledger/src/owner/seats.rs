@@ -2,6 +2,7 @@
 //! takes along what it had decided and not made durable.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::sent::{Seat, Sent};
 use super::{Owner, lock};
@@ -141,6 +142,24 @@ impl Owner {
     pub(crate) async fn leave(&self, seat: Seat) {
         self.give_up(seat, None).await;
         lock(&self.seats).open.remove(&seat.number);
+    }
+
+    /// Forgets what this process itself staged, and says of which runs.
+    pub(crate) async fn forget_staged_here(&self) -> Vec<RunId> {
+        let cells: Vec<_> = {
+            let cells = lock(&self.cells);
+            let cells = cells.iter();
+            cells.map(|(run, cell)| (*run, Arc::clone(cell))).collect()
+        };
+        let mut staged = Vec::new();
+        for (run, cell) in cells {
+            let mut cell = cell.lock().await;
+            if !cell.staged.records.is_empty() && cell.staged_by.contains(&Seat::here().number) {
+                cell.forget();
+                staged.push(run);
+            }
+        }
+        staged
     }
 
     /// Says whether there was such a connection of this process.
