@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use super::entry::{Entry, Sealed};
+use ::sled::IVec;
+
+use super::entry::{Entry, Lent, Sealed};
 use super::index::Chunk;
 use super::memory::Memory;
 use super::rows::Rows;
@@ -40,11 +42,69 @@ pub(super) struct Unit {
     pub(super) entries: Vec<Entry>,
 }
 
-impl Unit {
-    fn get(&self, position: u64) -> Option<&Entry> {
+/// A unit as it lies in its rows, with where its entries begin.
+struct Lying {
+    first: u64,
+    bytes: IVec,
+    starts: Vec<usize>,
+}
+
+impl Lying {
+    fn get(&self, position: u64) -> Option<Lent<'_>> {
         let index = usize::try_from(position.checked_sub(self.first)?).ok()?;
-        self.entries.get(index)
+        let bytes = self.bytes.get(*self.starts.get(index)?..)?;
+        Lent::split(bytes).map(|(entry, _)| entry)
     }
+
+    /// The content of a stream, if it is named here first.
+    fn content(&self, ordinal: u32, commitment: &Commitment) -> Option<Sealed> {
+        let entries = self.starts.iter().filter_map(|start| {
+            let (entry, _) = Lent::split(self.bytes.get(*start..)?)?;
+            (entry.ordinal == ordinal).then_some(entry)
+        });
+        entries.into_iter().find_map(|entry| entry.content(commitment))
+    }
+}
+
+/// An entry, wherever it is.
+enum Seen<'a> {
+    Memory(&'a Entry),
+    Row(Lent<'a>),
+}
+
+impl Seen<'_> {
+    fn is(&self, ordinal: u32, version: u32) -> bool {
+        let here = match self {
+            Self::Memory(entry) => (entry.ordinal, entry.version),
+            Self::Row(entry) => (entry.ordinal, entry.version),
+        };
+        here == (ordinal, version)
+    }
+
+    fn stored(&self, position: u64) -> Stored {
+        Stored {
+            position: Position::new(position),
+            bytes: match self {
+                Self::Memory(entry) => Arc::clone(&entry.record),
+                Self::Row(entry) => entry.record.into(),
+            },
+        }
+    }
+
+    fn content(&self, ordinal: u32, commitment: &Commitment) -> Option<Sealed> {
+        match self {
+            Self::Memory(entry) if entry.ordinal == ordinal => entry.content(commitment).cloned(),
+            Self::Row(entry) if entry.ordinal == ordinal => entry.content(commitment),
+            Self::Memory(_) | Self::Row(_) => None,
+        }
+    }
+}
+
+/// What was read for one content, and is likely to serve the next one of its stream.
+#[derive(Default)]
+pub(super) struct Near {
+    unit: Option<Lying>,
+    chunk: Option<Arc<Chunk>>,
 }
 
 impl Reader<'_> {
@@ -85,11 +145,32 @@ impl Reader<'_> {
         let mut page = Vec::new();
         let mut unit = None;
         for position in (from.get()..size).take(limit) {
-            self.entry(position, &mut unit, |entry| {
-                page.push(stored(position, &entry.record));
-            })?;
+            self.entry(position, &mut unit, |seen| page.push(seen.stored(position)))?;
         }
         Ok(page)
+    }
+
+    /// Shows records of the whole log before `size`, as they lie.
+    pub(super) fn show(
+        &self,
+        from: Position,
+        size: u64,
+        limit: usize,
+        show: &mut (dyn FnMut(Position, &[u8]) + Send),
+    ) -> Result<(), ReadError> {
+        let mut unit = None;
+        for position in (from.get()..size).take(limit.min(PAGE_RECORDS_MAX)) {
+            let mut held = None;
+            self.entry(position, &mut unit, |seen| match seen {
+                // Not here: whoever writes waits for what is read in memory.
+                Seen::Memory(entry) => held = Some(Arc::clone(&entry.record)),
+                Seen::Row(entry) => show(Position::new(position), entry.record),
+            })?;
+            if let Some(record) = held {
+                show(Position::new(position), &record);
+            }
+        }
+        Ok(())
     }
 
     /// Records of one stream.
@@ -112,9 +193,9 @@ impl Reader<'_> {
             let places = self.places(ordinal, version, left)?;
             for position in places {
                 let mut found = None;
-                self.entry(position, &mut unit, |entry| {
-                    let expected = (entry.ordinal, entry.version) == (ordinal, version);
-                    found = expected.then(|| stored(position, &entry.record));
+                self.entry(position, &mut unit, |seen| {
+                    let expected = seen.is(ordinal, version);
+                    found = expected.then(|| seen.stored(position));
                 })?;
                 let wrong = || {
                     let detail = format!("expected version {version} of stream {stream}");
@@ -180,8 +261,9 @@ impl Reader<'_> {
         &self,
         ordinal: u32,
         commitment: &Commitment,
+        near: &mut Near,
     ) -> Result<Option<Arc<[u8]>>, ReadError> {
-        let Some(sealed) = self.place_of(ordinal, commitment)? else {
+        let Some(sealed) = self.place_of(ordinal, commitment, near)? else {
             return Ok(None);
         };
         match sealed {
@@ -204,25 +286,36 @@ impl Reader<'_> {
         ordinal: u32,
         commitment: &Commitment,
     ) -> Result<bool, ReadError> {
-        Ok(self.place_of(ordinal, commitment)?.is_some())
+        let found = self.place_of(ordinal, commitment, &mut Near::default())?;
+        Ok(found.is_some())
     }
 
     /// How the record that names a content first holds it.
-    fn place_of(&self, ordinal: u32, commitment: &Commitment) -> Result<Option<Sealed>, ReadError> {
+    fn place_of(
+        &self,
+        ordinal: u32,
+        commitment: &Commitment,
+        near: &mut Near,
+    ) -> Result<Option<Sealed>, ReadError> {
+        // A stream holds a content once, so wherever it is found is the place.
+        let here = near.unit.as_ref();
+        if let Some(found) = here.and_then(|unit| unit.content(ordinal, commitment)) {
+            return Ok(Some(found));
+        }
         let in_memory = {
             let memory = self.memory();
             let chunk = memory.index.chunks.get(&ordinal);
             chunk.map(|chunk| (chunk.naming(commitment), chunk.first))
         };
         let (mut positions, mut before) = in_memory.unwrap_or((Vec::new(), u32::MAX));
+        if let Some(chunk) = &near.chunk {
+            positions.extend(chunk.naming(commitment));
+        }
         loop {
             for position in positions {
                 let mut found = None;
-                self.entry(position, &mut None, |entry| {
-                    let here = entry
-                        .content(commitment)
-                        .filter(|_| entry.ordinal == ordinal);
-                    found = here.cloned();
+                self.entry(position, &mut near.unit, |seen| {
+                    found = seen.content(ordinal, commitment);
                 })?;
                 if found.is_some() {
                     return Ok(found);
@@ -235,6 +328,7 @@ impl Reader<'_> {
                 return Ok(None);
             };
             (positions, before) = (chunk.naming(commitment), chunk.first);
+            near.chunk = Some(chunk);
         }
     }
 
@@ -242,24 +336,31 @@ impl Reader<'_> {
     fn entry(
         &self,
         position: u64,
-        unit: &mut Option<Unit>,
-        look: impl FnOnce(&Entry),
+        unit: &mut Option<Lying>,
+        look: impl FnOnce(Seen<'_>),
     ) -> Result<(), ReadError> {
         if let Some(entry) = unit.as_ref().and_then(|unit| unit.get(position)) {
-            look(entry);
+            look(Seen::Row(entry));
             return Ok(());
         }
         {
             let memory = self.memory();
             if let Some(entry) = memory.entry(position) {
-                look(entry);
+                look(Seen::Memory(entry));
                 return Ok(());
             }
         }
         // Whatever is not in memory any more was in sled before it left.
-        *unit = Some(read_unit(self.rows, position)?);
-        let entry = unit.as_ref().and_then(|unit| unit.get(position));
-        look(entry.ok_or_else(|| damaged(Some(position), "no record is there".to_owned()))?);
+        let (first, bytes) = unit_bytes(self.rows, position)?;
+        let starts = unit::starts(&bytes).ok_or_else(|| malformed_unit(first))?;
+        let lying = unit.insert(Lying {
+            first,
+            bytes,
+            starts,
+        });
+        let entry = lying.get(position);
+        let entry = entry.ok_or_else(|| damaged(Some(position), "no record is there".to_owned()))?;
+        look(Seen::Row(entry));
         Ok(())
     }
 }
@@ -305,28 +406,33 @@ pub(super) fn end(rows: &Rows) -> Result<u64, ReadError> {
 
 /// The unit that begins at a position or is the last before it.
 pub(super) fn read_unit(rows: &Rows, position: u64) -> Result<Unit, ReadError> {
+    let (first, bytes) = unit_bytes(rows, position)?;
+    let entries = unit::unpack(&bytes).ok_or_else(|| malformed_unit(first))?;
+    Ok(Unit { first, entries })
+}
+
+/// The same, not taken apart; with its first position.
+fn unit_bytes(rows: &Rows, position: u64) -> Result<(u64, IVec), ReadError> {
     let at = (position != u64::MAX).then_some(position);
     let missing = || damaged(at, "no record is there".to_owned());
     let (key, last) = rows
         .last(&keys::unit(0, 0), &keys::unit(position, u16::MAX))?
         .ok_or_else(missing)?;
     let (first, parts) = keys::read_unit(&key).ok_or_else(missing)?;
+    if parts == 0 {
+        return Ok((first, last));
+    }
     let mut bytes = Vec::new();
     for part in 0..parts {
         let part = rows.get(&keys::unit(first, part))?;
         bytes.extend_from_slice(&part.ok_or_else(missing)?);
     }
     bytes.extend_from_slice(&last);
-    let entries = unit::unpack(&bytes)
-        .ok_or_else(|| damaged(Some(first), "its unit is malformed".to_owned()))?;
-    Ok(Unit { first, entries })
+    Ok((first, bytes.into()))
 }
 
-fn stored(position: u64, record: &Arc<[u8]>) -> Stored {
-    Stored {
-        position: Position::new(position),
-        bytes: Arc::clone(record),
-    }
+fn malformed_unit(first: u64) -> ReadError {
+    damaged(Some(first), "its unit is malformed".to_owned())
 }
 
 pub(super) fn damaged(position: Option<u64>, detail: String) -> ReadError {
