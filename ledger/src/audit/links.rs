@@ -231,8 +231,14 @@ impl Links {
                 return;
             }
         };
-        let link = self.follow(position, (&heading, digest), findings);
         let creates = heading.stream == heading.ledger.authority();
+        if self.size == 1 && !creates {
+            // Nothing is known yet that its stream could be held against.
+            let (place, stream) = (Place::at(position), heading.stream);
+            let detail = format!("the ledger begins with a record of stream {stream}");
+            findings.add(place, FindingKind::LinkBroken, detail);
+        }
+        let link = self.follow(position, (&heading, digest), findings);
         if link == Link::Holds && creates && heading.version == Version::ZERO {
             self.created = Some(digest);
         }

@@ -62,7 +62,12 @@ pub async fn verify(
     verify_on(store, head, Depth::Whole(judge), threads::all()).await
 }
 
-/// The same, or less of it, on so many threads.
+/// Verifies the records of a store alone; the report says what was not looked at.
+pub async fn verify_records(store: &dyn ReadStore, head: Option<HeadPosition>) -> Report {
+    verify_on(store, head, Depth::Records, threads::all()).await
+}
+
+/// The same, all of it or less, on so many threads.
 pub async fn verify_on(
     store: &dyn ReadStore,
     head: Option<HeadPosition>,

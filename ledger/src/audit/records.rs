@@ -4,14 +4,14 @@
 use std::num::NonZeroUsize;
 
 use super::report::HeadPosition;
-use super::spans::{Chains, Span, TILE};
+use super::spans::{Chains, Span};
 use super::threads::on_each;
 use crate::id::Position;
 use crate::limits::PAGE_RECORDS_MAX;
 use crate::store::ReadStore;
 
-/// A thread has at least so many tiles to do.
-const TILES_MIN: u64 = 4;
+/// Records over which a tree is made by itself; a thread has at least so many to do.
+const TILE: u64 = 1 << 10;
 
 /// What all records before `end` come to; `None` where anything is wrong, or cannot be read.
 pub(super) async fn pass(
@@ -21,7 +21,7 @@ pub(super) async fn pass(
     threads: NonZeroUsize,
 ) -> Option<Chains> {
     let tiles = end.div_ceil(TILE);
-    let most = usize::try_from(tiles / TILES_MIN).unwrap_or(usize::MAX);
+    let most = usize::try_from(tiles).unwrap_or(usize::MAX);
     let threads = threads.get().min(most).max(1);
     let share = tiles.div_ceil(u64::try_from(threads).ok()?);
     let share = share.checked_mul(TILE)?;
@@ -39,7 +39,7 @@ pub(super) async fn pass(
 
 /// The records of one range.
 async fn span(store: &dyn ReadStore, first: u64, end: u64, head: Option<HeadPosition>) -> Span {
-    let mut span = Span::new(Position::new(first), head);
+    let mut span = Span::new(Position::new(first), TILE, head);
     while let Some(next) = span.next().filter(|next| next.get() < end) {
         let left = usize::try_from(end.saturating_sub(next.get())).unwrap_or(usize::MAX);
         let mut take = |position: Position, bytes: &[u8]| {

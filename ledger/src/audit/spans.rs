@@ -11,9 +11,6 @@ use crate::envelope::{Heading, ledger_genesis, stream_genesis};
 use crate::id::{LedgerId, Position, StreamId, Version};
 use crate::merkle::{Frontier, Root};
 
-/// Spans begin at multiples of this, so that their trees join.
-pub(super) const TILE: u64 = 1 << 10;
-
 /// The records of one stream in a span, or in all spans so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
@@ -61,11 +58,13 @@ impl Piece {
 #[derive(Debug)]
 pub(super) struct Span {
     next: u64,
+    /// A power of two. Spans begin at multiples of it, so that their trees join.
+    tile: u64,
     head: Option<HeadPosition>,
     ledger: Option<LedgerId>,
     /// Digest of the first record.
     opening: Option<Digest>,
-    /// Trees over `TILE` records each, but for the last one.
+    /// Trees over `tile` records each, but for the last one.
     tiles: Vec<Frontier>,
     /// In which of them the head lies, and that tree as it was at the head.
     at_head: Option<(usize, Frontier)>,
@@ -80,10 +79,11 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Without a record so far; `first` is a multiple of `TILE`.
-    pub(super) fn new(first: Position, head: Option<HeadPosition>) -> Self {
+    /// Without a record so far; `first` is a multiple of `tile`, a power of two.
+    pub(super) fn new(first: Position, tile: u64, head: Option<HeadPosition>) -> Self {
         Self {
             next: first.get(),
+            tile,
             head,
             ledger: None,
             opening: None,
@@ -93,7 +93,7 @@ impl Span {
             places: BTreeMap::new(),
             place: 0,
             era: 0,
-            right: first.get().is_multiple_of(TILE),
+            right: tile.is_power_of_two() && first.get().is_multiple_of(tile),
         }
     }
 
@@ -152,7 +152,7 @@ impl Span {
     }
 
     fn leaf(&mut self, leaf: &Digest) -> Option<()> {
-        if self.next.is_multiple_of(TILE) {
+        if self.next.is_multiple_of(self.tile) {
             self.tiles.push(Frontier::new());
         }
         let at = self.tiles.len().checked_sub(1)?;
