@@ -65,13 +65,12 @@ macro_rules! uuid_id {
             /// Accepts the canonical form alone, so that one id has one spelling.
             fn from_str(text: &str) -> Result<Self, IdError> {
                 let wrong = || IdError::Uuid(text.chars().take(80).collect());
-                let uuid = Uuid::try_parse(text).map_err(|_| wrong())?;
-                let spelling = &mut [0; Hyphenated::LENGTH];
-                if uuid.as_hyphenated().encode_lower(spelling) == text {
-                    Ok(Self(uuid))
-                } else {
-                    Err(wrong())
+                // No other form has that length, so that the case of its digits is all there is.
+                let upper = |byte: u8| byte.is_ascii_uppercase();
+                if text.len() != Hyphenated::LENGTH || text.bytes().any(upper) {
+                    return Err(wrong());
                 }
+                Uuid::try_parse(text).map(Self).map_err(|_| wrong())
             }
         }
 

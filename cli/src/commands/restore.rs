@@ -150,7 +150,7 @@ fn build(
     let store = SledStore::open(&staging.dir, head)?;
     let bar = Bar::new(&wiring.printer, "verifying");
     let report = wiring.block_on(async {
-        let read = Read::new(&store, &bar).await;
+        let read = Read::new(&store, &bar, 2).await;
         verify(&read, None, Some(&Gate)).await
     });
     bar.end();

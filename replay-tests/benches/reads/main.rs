@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! cargo bench -p placet-replay --features bench --bench reads -- [--quick] [--rounds N]
-//!     [--dir FOLDER]
+//!     [--waiting RUNS] [--dir FOLDER]
 //! ```
 //!
-//! Over one ledger that the engine wrote: one long run, and many short ones that wait.
+//! Over one ledger that the engine wrote: one long run, and many short ones that wait. Shares are
+//! those of the limit on as many threads.
 
 #![allow(
     clippy::disallowed_methods,
@@ -23,6 +24,7 @@
 #[path = "../measure/mod.rs"]
 mod measure;
 mod passes;
+mod queries;
 mod written;
 
 use std::time::{Duration, Instant};
@@ -42,7 +44,8 @@ fn main() {
         .enable_time()
         .build()
         .unwrap();
-    let (calls, waiting) = if quick { (200, 100) } else { (1_000, 1_000) };
+    let (calls, waiting) = if quick { (200, 100) } else { (1_000, 12_000) };
+    let waiting = arguments.count("--waiting").unwrap_or(waiting);
     let run = runtime.block_on(written::ledger(folder.path(), calls, waiting));
     println!("{}; {rounds} rounds\n", measure::load());
 
@@ -56,18 +59,19 @@ fn main() {
 
     let mut measured: Vec<[Duration; passes::PASSES.len()]> = Vec::new();
     for _ in 0..rounds {
-        measured.push(passes::PASSES.map(|(_, pass)| time(|| pass(&log)).0));
+        measured.push(passes::PASSES.map(|(_, threads, pass)| time(|| pass(&log, threads)).0));
     }
-    println!("| pass, one thread | records/s | share of the limit |\n|---|---|---|");
-    for (index, (name, _)) in passes::PASSES.iter().enumerate() {
+    println!("| pass | threads | records/s | share of the limit |\n|---|---|---|---|");
+    for (index, (name, threads, _)) in passes::PASSES.iter().enumerate() {
         let rates = measured
             .iter()
             .map(|round| records as f64 / round[index].as_secs_f64());
         let shares = measured
             .iter()
-            .map(|round| round[0].as_secs_f64() / round[index].as_secs_f64());
+            .map(|round| round[0].as_secs_f64() / round[index].as_secs_f64() / *threads as f64);
         let (rates, shares) = (Spread::of(rates), Spread::of(shares));
-        println!("| {name} | {} | {} |", rate(rates.median), shares.ratio());
+        let (rate, share) = (rate(rates.median), shares.ratio());
+        println!("| {name} | {threads} | {rate} | {share} |");
     }
 
     let mut folds = Vec::new();
@@ -91,6 +95,7 @@ fn main() {
         "| inbox of {cards} calls, from the whole log | {} |",
         short(middle(inboxes))
     );
+    queries::measure(&log, rounds);
     println!("\n{}", measure::load());
 }
 

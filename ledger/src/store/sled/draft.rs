@@ -181,8 +181,7 @@ impl View for Draft<'_> {
             return Ok(false);
         };
         let mut here = self.entries_of(known.ordinal);
-        let names = |entry: &Entry| entry.contents.iter().any(|(named, _)| named == commitment);
-        if here.any(|(_, entry)| names(entry)) {
+        if here.any(|(_, entry)| entry.content(commitment).is_some()) {
             return Ok(true);
         }
         match self.reader.ordinal(stream)? {

@@ -101,28 +101,35 @@ impl Keyring {
         Ok(Sealed { ordinal, blobs })
     }
 
-    /// Opens a sealed content and checks its commitment.
+    /// Opens a sealed content and checks its commitment; `opener` keeps what opened the one
+    /// before, of the same stream.
     pub(super) fn open(
         &self,
-        stream: StreamId,
-        ordinal: u32,
+        (stream, ordinal): (StreamId, u32),
         commitment: &Commitment,
         blob: &[u8],
+        opener: &mut Option<Opener>,
     ) -> Result<Content, ReadError> {
         let sealed = |error: SealError| ReadError::Damaged {
             position: None,
             detail: format!("content {commitment}: {}", chain(&error)),
         };
         let generation = seal::generation(blob).map_err(sealed)?;
-        let key = lock(&self.state).file.key_of(ordinal, generation);
+        let place = self.place(stream, generation);
+        let opener = match opener.take().filter(|opener| *opener.place() == place) {
+            Some(same) => opener.insert(same),
+            None => opener.insert(self.opener(place, ordinal)?),
+        };
+        opener.open(commitment, blob).map_err(sealed)
+    }
+
+    fn opener(&self, place: Place, ordinal: u32) -> Result<Opener, ReadError> {
+        let key = lock(&self.state).file.key_of(ordinal, place.generation);
         let key = key.map_err(|error| ReadError::Damaged {
             position: None,
-            detail: format!("the key of stream {stream}: {}", chain(&error)),
+            detail: format!("the key of stream {}: {}", place.stream, chain(&error)),
         })?;
-        let place = self.place(stream, generation);
-        Opener::new(place, &key)
-            .open(commitment, blob)
-            .map_err(sealed)
+        Ok(Opener::new(place, &key))
     }
 
     /// The stream is in the store with its ordinal.

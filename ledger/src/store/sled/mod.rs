@@ -57,14 +57,15 @@ use self::commit::{Committer, Request};
 use self::memory::Heads;
 use self::mover::Mover;
 use self::open::Opened;
+use self::read::Near;
 use self::shared::{Reserved, Shared};
 use self::tile::seal::Sealer;
 use self::watch::Watch;
 use super::check::Attempt;
 use super::projections::ProjectionStore;
 use super::{
-    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
-    chain,
+    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Show, Stored, Tail,
+    Unless, chain,
 };
 use crate::content::{Commitment, Content, Contents};
 use crate::id::{LedgerId, Position, StreamId, Version};
@@ -363,6 +364,16 @@ impl ReadStore for SledStore {
         self.shared.reader().all(from, size, limit)
     }
 
+    async fn show_all(
+        &self,
+        from: Position,
+        limit: usize,
+        show: &mut Show<'_>,
+    ) -> Result<(), ReadError> {
+        let size = self.shared.tail().size;
+        self.shared.reader().show(from, size, limit, show)
+    }
+
     async fn tail(&self) -> Result<Tail, ReadError> {
         Ok(self.shared.tail())
     }
@@ -375,15 +386,17 @@ impl ReadStore for SledStore {
         let mut contents = Contents::default();
         let reader = self.shared.reader();
         let ordinal = reader.ordinal(stream)?;
+        let (mut near, mut opener) = (Near::default(), None);
         for commitment in commitments {
             let missing = ReadError::NoContent(*commitment);
             let Some(ordinal) = ordinal else {
                 return Err(missing);
             };
-            let blob = reader.sealed(ordinal, commitment)?.ok_or(missing)?;
+            let blob = reader.sealed(ordinal, commitment, &mut near)?;
+            let blob = blob.ok_or(missing)?;
             let keyring = self.shared.keyring.as_ref();
             let keyring = keyring.ok_or_else(|| ReadError::Io("it has no keys".to_owned()))?;
-            let content = keyring.open(stream, ordinal, commitment, &blob)?;
+            let content = keyring.open((stream, ordinal), commitment, &blob, &mut opener)?;
             contents.insert_checked(*commitment, content);
         }
         Ok(contents)

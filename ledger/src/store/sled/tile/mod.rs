@@ -40,16 +40,6 @@ pub(super) struct Named {
     pub(super) record: Arc<[u8]>,
 }
 
-impl Named {
-    pub(super) fn of(entry: &Entry) -> Self {
-        Self {
-            ordinal: entry.ordinal,
-            version: entry.version,
-            record: Arc::clone(&entry.record),
-        }
-    }
-}
-
 /// The tiles of one store.
 #[derive(Debug)]
 pub(super) struct Tiles {
