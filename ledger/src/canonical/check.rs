@@ -149,10 +149,7 @@ impl<'a> Scan<'a> {
         loop {
             // What needs no look of its own is passed over in one go.
             let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let plain = rest
-                .iter()
-                .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
-            self.at = self.at.saturating_add(plain.unwrap_or(rest.len()));
+            self.at = self.at.saturating_add(plain(rest));
             match self.peek() {
                 Some(b'"') => {
                     let inner = self.bytes.get(start..self.at).unwrap_or_default();
@@ -194,6 +191,28 @@ impl<'a> Scan<'a> {
             _ => Err(self.wrong(why)),
         }
     }
+}
+
+/// How many bytes at the beginning of a string stand for themselves.
+fn plain(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = ONES << 7;
+    // A byte is below `limit` where taking that away borrows, and it had no high bit itself. What
+    // a borrow adds lies above the first such byte, and only the first counts.
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES.wrapping_mul(limit)) & !word & HIGHS;
+    let is = |word: u64, byte: u8| below(word ^ ONES.wrapping_mul(u64::from(byte)), 1);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = below(word, 0x20) | is(word, b'"') | is(word, b'\\');
+        if found != 0 {
+            let before = usize::try_from(found.trailing_zeros() / 8).unwrap_or(0);
+            return index.saturating_mul(8).saturating_add(before);
+        }
+    }
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    let end = rest.iter().position(special).unwrap_or(rest.len());
+    words.len().saturating_mul(8).saturating_add(end)
 }
 
 /// Whether a sign and digits are an integer within the bounds, without a zero in front.
@@ -289,6 +308,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_plain_part_of_a_string_ends_where_it_does(
+            bytes in prop::collection::vec(
+                prop_oneof![8 => any::<u8>(), 1 => Just(b'"'), 1 => Just(b'\\'), 40 => 0x20_u8..],
+                0..60,
+            ),
+        ) {
+            let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+            let end = bytes.iter().position(special).unwrap_or(bytes.len());
+            prop_assert_eq!(plain(&bytes), end);
+        }
+
         /// Whatever the checker accepts is what the writer would have written.
         #[test]
         fn accepted_bytes_are_written_back_the_same(text in "[\\{\\}\\[\\],:\"\\\\a-cnu0-9 .-]{0,24}") {

@@ -8,14 +8,15 @@ mod answer;
 mod authority;
 mod begin;
 mod cell;
+mod cells;
 mod commit;
 mod journal;
 mod news;
 mod seats;
 mod sent;
+mod snapshots;
 mod stage;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -32,13 +33,15 @@ use crate::judge::{Judge, Verdict};
 use crate::projection::{Answer, Projector, Query};
 use crate::run::{Command, Origin, Rejection, RunState};
 use crate::store::projections::{MemoryRows, ProjectionStore};
+use crate::store::snapshots::SnapshotStore;
 use crate::store::{EventStore, Stored};
 use crate::time::Timestamp;
 
 use authority::Authority;
-use cell::Cell;
+use cells::Cells;
 use journal::Journal;
 use seats::Seats;
+use snapshots::Snapshots;
 
 pub use begin::Begun;
 pub(crate) use sent::{Seat, Sent};
@@ -55,6 +58,8 @@ pub struct Parts {
     pub stamps: Arc<dyn Stamps>,
     /// Where projections are kept; in memory if nowhere.
     pub rows: Option<Arc<dyn ProjectionStore>>,
+    /// Where states of long runs are kept, if anywhere.
+    pub snapshots: Option<Arc<dyn SnapshotStore>>,
 }
 
 /// How much work was done: counted, so that a test can show that it does not grow with a run.
@@ -69,8 +74,9 @@ pub struct Work {
 pub(crate) struct Owner {
     parts: Parts,
     projector: Projector,
+    snapshots: Snapshots,
     authority: Mutex<Arc<Authority>>,
-    cells: Mutex<BTreeMap<RunId, Arc<AsyncMutex<Cell>>>>,
+    cells: Mutex<Cells>,
     newest: Mutex<Timestamp>,
     journal: AsyncMutex<Journal>,
     seats: Mutex<Seats>,
@@ -96,9 +102,11 @@ impl Owner {
         let rows = parts.rows.clone();
         let rows = rows.unwrap_or_else(|| Arc::new(MemoryRows::default()));
         let projector = Projector::new(parts.store.clone(), rows);
+        let snapshots = Snapshots::new(parts.snapshots.clone());
         let owner = Self {
             parts,
             projector,
+            snapshots,
             authority: Mutex::new(Arc::new(authority)),
             cells: Mutex::default(),
             newest: Mutex::new(newest),
@@ -122,6 +130,9 @@ impl Owner {
 
     /// Answers from the projections of all that is durable.
     pub(crate) async fn query(&self, query: &Query) -> Result<Answer, LedgerError> {
+        if matches!(query, Query::Rebuild {}) {
+            self.snapshots.clear()?;
+        }
         Ok(self.projector.query(query).await?)
     }
 

@@ -104,6 +104,11 @@ impl Owner {
         }
     }
 
+    /// The runs that somebody drives.
+    pub(super) fn driven(&self) -> BTreeSet<RunId> {
+        lock(&self.seats).driving.keys().copied().collect()
+    }
+
     /// Who drives a run, if anybody does.
     pub(crate) fn driver(&self, run: RunId) -> Option<Seat> {
         lock(&self.seats).driving.get(&run).copied()
@@ -167,7 +172,7 @@ impl Owner {
             runs
         };
         for run in runs {
-            let cell = lock(&self.cells).get(&run).cloned();
+            let cell = lock(&self.cells).peek(run);
             let Some(cell) = cell else { continue };
             let mut cell = cell.lock_owned().await;
             if cell.is_staged_by(seat) {

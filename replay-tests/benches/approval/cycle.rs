@@ -1,17 +1,17 @@
 //! The cycles themselves, over an engine with a scripted model and counted tools.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use placet_engine::engine::{NewRun, Stopped};
 use placet_ledger::answers::AnswerSet;
 use placet_ledger::approval::{Answer, CallAnswer};
 use placet_ledger::event::{Outcome, SegmentReason};
-use placet_ledger::id::RunId;
+use placet_ledger::id::{Position, RunId};
 use placet_ledger::owner::Work;
-use placet_ledger::store::EventStore;
 use placet_ledger::store::sled::SledStore;
+use placet_ledger::store::{EventStore, ReadStore, Stored};
 use placet_replay::faulty_store::FaultyStore;
 use placet_replay::script::{self, Script};
 use placet_replay::world::{Drove, Options, World, ledger_id, person};
@@ -35,18 +35,32 @@ fn store(folder: &Path) -> Arc<dyn EventStore> {
     Arc::new(SledStore::create(&home, ledger_id(), &head).unwrap())
 }
 
-/// How many appends one cycle makes.
-pub(crate) async fn appends_of_one(folder: &Path) -> u64 {
+/// The events of each append of a run with three approvals, and how many of these appends come
+/// before the second approval and up to the third.
+pub(crate) async fn appends(folder: &Path) -> (Vec<Vec<&'static str>>, [usize; 2]) {
     let store = FaultyStore::new(store(folder));
-    let count = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let mut world = World::over(store.clone()).await.unwrap();
-    let counted = Arc::clone(&count);
-    store.watch(move |_| {
-        counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-    });
-    let new = world.prepare(script(1), Options::default()).unwrap();
-    one(&world, new).await;
-    count.load(std::sync::atomic::Ordering::SeqCst)
+    let sizes: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let taken = Arc::clone(&sizes);
+    store.watch(move |size| taken.lock().unwrap().push(size));
+    let (run, mut drove) = world.run(script(3), Options::default()).await.unwrap();
+    let mut before = Vec::new();
+    while drove == Drove::Waits {
+        before.push(sizes.lock().unwrap().len());
+        world.approve(run).await.unwrap();
+        drove = world.drive(run).await.unwrap();
+    }
+    assert_eq!(drove, Drove::Ended(Outcome::Completed));
+    let mut named = Vec::new();
+    let mut ends = sizes.lock().unwrap().clone();
+    ends.push(store.tail().await.unwrap().size);
+    for pair in ends.windows(2) {
+        let count = usize::try_from(pair[1] - pair[0]).unwrap();
+        let page = store.read_all(Position::new(pair[0]), count).await.unwrap();
+        let name = |stored: Stored| stored.parse().unwrap().envelope.event().name();
+        named.push(page.into_iter().map(name).collect());
+    }
+    (named, [before[1], before[2]])
 }
 
 /// So many cycles of runs of their own, so many at once: how long each took, and how long it took

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::sync::Arc;
 
 use placet_engine::policy::Gate;
 use placet_ledger::audit;
@@ -23,7 +24,7 @@ use serde_json::value::RawValue;
 
 /// The store, and its records in memory.
 pub(crate) struct Log {
-    store: SledStore,
+    store: Arc<SledStore>,
     records: Vec<Stored>,
     created: Digest,
 }
@@ -63,7 +64,7 @@ struct Borrowed<'a> {
 }
 
 impl Log {
-    pub(crate) async fn read(store: SledStore) -> Self {
+    pub(crate) async fn read(store: Arc<SledStore>) -> Self {
         let records = pages_of(&store).await;
         let first = records[0].clone().parse().unwrap();
         Self {

@@ -8,7 +8,9 @@ use super::read::Reader;
 use super::{entry, large};
 use crate::content::{Commitment, Content};
 use crate::id::{LedgerId, StreamId};
-use crate::store::seal::{self, KeyFile, KeyFileError, Opener, Place, SealError, Sealer};
+use crate::store::seal::{
+    self, KeyFile, KeyFileError, Opener, Place, RunKey, SealError, Sealer, SnapshotSealer,
+};
 use crate::store::{ReadError, chain};
 
 /// Sealers that are kept; one costs a few hundred bytes and two derivations.
@@ -108,20 +110,49 @@ impl Keyring {
         commitment: &Commitment,
         blob: &[u8],
     ) -> Result<Content, ReadError> {
-        let sealed = |error: SealError| ReadError::Damaged {
-            position: None,
-            detail: format!("content {commitment}: {}", chain(&error)),
-        };
+        let sealed = |error: SealError| damaged(format!("content {commitment}: {}", chain(&error)));
         let generation = seal::generation(blob).map_err(sealed)?;
-        let key = lock(&self.state).file.key_of(ordinal, generation);
-        let key = key.map_err(|error| ReadError::Damaged {
-            position: None,
-            detail: format!("the key of stream {stream}: {}", chain(&error)),
-        })?;
+        let key = self.key_of(stream, ordinal, generation)?;
         let place = self.place(stream, generation);
         Opener::new(place, &key)
             .open(commitment, blob)
             .map_err(sealed)
+    }
+
+    /// Seals the state of a stream that is in the store.
+    pub(super) fn seal_snapshot(
+        &self,
+        stream: StreamId,
+        ordinal: u32,
+        state: &[u8],
+    ) -> Result<Vec<u8>, KeyringError> {
+        let (generation, key) = lock(&self.state).file.key(ordinal)?;
+        let sealer = SnapshotSealer::new(self.place(stream, generation), &key);
+        Ok(sealer.seal(state)?)
+    }
+
+    /// Opens a sealed state.
+    pub(super) fn open_snapshot(
+        &self,
+        stream: StreamId,
+        ordinal: u32,
+        blob: &[u8],
+    ) -> Result<Vec<u8>, ReadError> {
+        let sealed = |error: SealError| damaged(format!("a kept state: {}", chain(&error)));
+        let generation = seal::generation(blob).map_err(sealed)?;
+        let key = self.key_of(stream, ordinal, generation)?;
+        let sealer = SnapshotSealer::new(self.place(stream, generation), &key);
+        sealer.open(blob).map_err(sealed)
+    }
+
+    fn key_of(
+        &self,
+        stream: StreamId,
+        ordinal: u32,
+        generation: u16,
+    ) -> Result<RunKey, ReadError> {
+        let key = lock(&self.state).file.key_of(ordinal, generation);
+        key.map_err(|error| damaged(format!("the key of stream {stream}: {}", chain(&error))))
     }
 
     /// The stream is in the store with its ordinal.
@@ -168,6 +199,13 @@ impl Keyring {
             stream,
             generation,
         }
+    }
+}
+
+fn damaged(detail: String) -> ReadError {
+    ReadError::Damaged {
+        position: None,
+        detail,
     }
 }
 

@@ -4,6 +4,7 @@
 //! <home>/log     two halves, filled by turns with frames of appends (`log`)
 //! <home>/sled    rows (`keys` lists them), none over 7,000 B
 //! <home>/content sealed contents that are too large for either
+//! <home>/snapshots states of long runs, sealed: a cache
 //! <home>/keys    keys of streams: contents lie everywhere sealed, never in clear
 //! <home>/ledger  which ledger it is        <home>/owner  which process has it open
 //! <head dir>     how far the store had come, outside of what a backup copies together
@@ -33,6 +34,7 @@ mod read;
 mod recover;
 mod rows;
 mod shared;
+mod snapshots;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -42,7 +44,7 @@ mod watch;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -57,6 +59,7 @@ use self::shared::{Reserved, Shared};
 use self::watch::Watch;
 use super::check::Attempt;
 use super::projections::ProjectionStore;
+use super::snapshots::SnapshotStore;
 use super::{
     AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
     chain,
@@ -73,6 +76,8 @@ const QUEUE_APPENDS: usize = 1_024;
 /// A ledger in a folder.
 pub struct SledStore {
     shared: Arc<Shared>,
+    /// Where states of long runs lie.
+    snapshots: PathBuf,
     /// `None` once it is closed, and where it was opened to be read.
     threads: Mutex<Option<Threads>>,
 }
@@ -134,7 +139,7 @@ impl SledStore {
         home: &Path,
         head_dir: &Path,
     ) -> Result<(Self, Option<OpenError>), OpenError> {
-        open::open(home, head_dir).map(Self::closed)
+        open::open(home, head_dir).map(|opened| Self::closed(home, opened))
     }
 
     /// The same, from a copy in `scratch`, a folder that exists: sled changes what it opens.
@@ -143,7 +148,7 @@ impl SledStore {
         head_dir: &Path,
         scratch: &Path,
     ) -> Result<(Self, Option<OpenError>), OpenError> {
-        open::open_copy(home, head_dir, scratch).map(Self::closed)
+        open::open_copy(home, head_dir, scratch).map(|opened| Self::closed(home, opened))
     }
 
     /// Which ledger a home holds, without opening it; what it holds when it is open counts.
@@ -159,6 +164,14 @@ impl SledStore {
     /// Where its projections are kept.
     pub fn projections(&self) -> Arc<dyn ProjectionStore> {
         Arc::new(projections::SledRows(Arc::clone(&self.shared)))
+    }
+
+    /// Where states of its long runs are kept.
+    pub fn snapshots(&self) -> Arc<dyn SnapshotStore> {
+        Arc::new(snapshots::SledSnapshots {
+            shared: Arc::clone(&self.shared),
+            folder: self.snapshots.clone(),
+        })
     }
 
     /// Waits until everything that was acknowledged is in sled, with its index.
@@ -235,6 +248,7 @@ impl SledStore {
         let committer = spawn("commit", Box::new(move || committer.run(&waiting)))?;
         Ok(Self {
             shared,
+            snapshots: folder::snapshots(home),
             threads: Mutex::new(Some(Threads {
                 queue,
                 committer,
@@ -245,7 +259,7 @@ impl SledStore {
         })
     }
 
-    fn closed(opened: Opened) -> (Self, Option<OpenError>) {
+    fn closed(home: &Path, opened: Opened) -> (Self, Option<OpenError>) {
         let finding = opened.head.err();
         let reason = finding.as_ref().map_or_else(
             || "it was opened to be read".to_owned(),
@@ -254,6 +268,7 @@ impl SledStore {
         opened.shared.close(&reason);
         let store = Self {
             shared: Arc::new(opened.shared),
+            snapshots: folder::snapshots(home),
             threads: Mutex::new(None),
         };
         (store, finding)
