@@ -16,7 +16,10 @@ fn main() -> io::Result<()> {
         fs::read(&file)?.hash(&mut hasher);
     }
     println!("cargo::rerun-if-changed=src");
-    println!("cargo::rustc-env=PLACET_LEDGER_CODE={:016x}", hasher.finish());
+    println!(
+        "cargo::rustc-env=PLACET_LEDGER_CODE={:016x}",
+        hasher.finish()
+    );
     Ok(())
 }
 

@@ -33,7 +33,10 @@ pub enum IdError {
 fn read_uuid(text: &[u8]) -> Option<Uuid> {
     const GROUPS: [(usize, usize); 5] = [(0, 8), (9, 13), (14, 18), (19, 23), (24, 36)];
     let text: &[u8; 36] = text.try_into().ok()?;
-    let hyphens = GROUPS.iter().skip(1).map(|(from, _)| from.saturating_sub(1));
+    let hyphens = GROUPS
+        .iter()
+        .skip(1)
+        .map(|(from, _)| from.saturating_sub(1));
     if hyphens.into_iter().any(|at| text.get(at) != Some(&b'-')) {
         return None;
     }

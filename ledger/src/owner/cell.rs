@@ -17,9 +17,6 @@ use crate::run::{Call, FoldError, Head, Phase, RunState, Snapshot, evolve};
 use crate::store::pages::each_of_stream;
 use crate::store::{Batch, Expected, chain};
 
-/// Contents that are asked for together: a store opens them one by one.
-const CONTENTS_AT_ONCE: usize = 64;
-
 /// A run in memory.
 #[derive(Default)]
 pub(super) struct Cell {
@@ -185,10 +182,7 @@ impl Owner {
         };
         if let Some(Snapshot { state, blobs }) = folded {
             let wanted: Vec<_> = blobs.keys().copied().collect();
-            for some in wanted.chunks(CONTENTS_AT_ONCE) {
-                cell.contents
-                    .extend(self.parts.store.content(stream, some).await?);
-            }
+            cell.contents = self.parts.store.content(stream, &wanted).await?;
             cell.learn(blobs.into_values());
             cell.durable = Some(state.head());
             cell.state = Some(state);

@@ -50,7 +50,11 @@ impl Owner {
                 cell.staged_by.clear();
                 cell.durable = head;
                 // Nothing that a person or an execution waits for is held up by it.
-                if !batch.records.iter().any(|record| record.event().is_anchored()) {
+                if !batch
+                    .records
+                    .iter()
+                    .any(|record| record.event().is_anchored())
+                {
                     self.keep(run, cell);
                 }
                 Ok(())

@@ -81,7 +81,9 @@ impl Snapshots {
 
     /// Removes what is kept.
     pub(super) fn clear(&self) -> Result<(), LedgerError> {
-        self.store.as_ref().map_or(Ok(()), |store| Ok(store.clear()?))
+        self.store
+            .as_ref()
+            .map_or(Ok(()), |store| Ok(store.clear()?))
     }
 }
 

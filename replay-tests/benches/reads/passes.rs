@@ -85,7 +85,7 @@ impl Log {
     /// Loads one run from the store and folds it; how many events that were.
     pub(crate) fn load_and_fold(&self, run: RunId) -> usize {
         let stream = run.stream();
-        let records = block_on(pages::read_stream(&self.store, stream, Version::ZERO)).unwrap();
+        let records = block_on(pages::read_stream(&*self.store, stream, Version::ZERO)).unwrap();
         let origin = Origin {
             ledger: ledger_id(),
             created: self.created,
@@ -97,7 +97,7 @@ impl Log {
 
     /// All cards of the inbox; how many that were.
     pub(crate) fn inbox(&self) -> usize {
-        let runs = block_on(pages::run_list(&self.store)).unwrap();
+        let runs = block_on(pages::run_list(&*self.store)).unwrap();
         let mut contents = BTreeMap::<RunId, Contents>::new();
         for (run, needs) in inbox_needs(&runs) {
             let needs: Vec<_> = needs.into_iter().collect();
@@ -151,11 +151,11 @@ fn read_and_parse(log: &Log) {
 }
 
 fn verify(log: &Log) {
-    let report = block_on(audit::verify(&log.store, None, None));
+    let report = block_on(audit::verify(&*log.store, None, None));
     assert!(report.ok, "{report:?}");
 }
 
 fn verify_judged(log: &Log) {
-    let report = block_on(audit::verify(&log.store, None, Some(&Gate)));
+    let report = block_on(audit::verify(&*log.store, None, Some(&Gate)));
     assert!(report.ok, "{report:?}");
 }

@@ -38,7 +38,9 @@ macro_rules! packed_struct {
 
 /// Writes a number for the variant, then what is in it.
 macro_rules! packed_enum {
-    ($name:ident { $($tag:literal = $variant:ident $(($inner:ident))? $({ $($field:ident),* })?,)* }) => {
+    ($name:ident {
+        $($tag:literal = $variant:ident $(($inner:ident))? $({ $($field:ident),* })?,)*
+    }) => {
         impl Packed for $name {
             fn put(&self, to: &mut Vec<u8>) {
                 match self {

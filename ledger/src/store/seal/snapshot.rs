@@ -34,7 +34,10 @@ impl SnapshotSealer {
         let parts = parts.chain(self.place.stream.as_bytes());
         let generation = self.place.generation.to_be_bytes();
         let parts = parts.chain(&generation);
-        bytes.iter_mut().zip(parts).for_each(|(to, part)| *to = *part);
+        bytes
+            .iter_mut()
+            .zip(parts)
+            .for_each(|(to, part)| *to = *part);
         bytes
     }
 

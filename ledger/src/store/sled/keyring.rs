@@ -102,21 +102,14 @@ impl Keyring {
         Ok(Sealed { ordinal, blobs })
     }
 
-    /// Opens a sealed content and checks its commitment.
-    pub(super) fn open(
-        &self,
-        stream: StreamId,
-        ordinal: u32,
-        commitment: &Commitment,
-        blob: &[u8],
-    ) -> Result<Content, ReadError> {
-        let sealed = |error: SealError| damaged(format!("content {commitment}: {}", chain(&error)));
-        let generation = seal::generation(blob).map_err(sealed)?;
-        let key = self.key_of(stream, ordinal, generation)?;
-        let place = self.place(stream, generation);
-        Opener::new(place, &key)
-            .open(commitment, blob)
-            .map_err(sealed)
+    /// Opens contents of a stream.
+    pub(super) fn opening(&self, stream: StreamId, ordinal: u32) -> Opening<'_> {
+        Opening {
+            keyring: self,
+            stream,
+            ordinal,
+            opener: None,
+        }
     }
 
     /// Seals the state of a stream that is in the store.
@@ -145,12 +138,7 @@ impl Keyring {
         sealer.open(blob).map_err(sealed)
     }
 
-    fn key_of(
-        &self,
-        stream: StreamId,
-        ordinal: u32,
-        generation: u16,
-    ) -> Result<RunKey, ReadError> {
+    fn key_of(&self, stream: StreamId, ordinal: u32, generation: u16) -> Result<RunKey, ReadError> {
         let key = lock(&self.state).file.key_of(ordinal, generation);
         key.map_err(|error| damaged(format!("the key of stream {stream}: {}", chain(&error))))
     }
@@ -199,6 +187,38 @@ impl Keyring {
             stream,
             generation,
         }
+    }
+}
+
+/// Opens contents of one stream; the key that opened the last one is kept for the next.
+pub(super) struct Opening<'a> {
+    keyring: &'a Keyring,
+    stream: StreamId,
+    ordinal: u32,
+    opener: Option<Opener>,
+}
+
+impl Opening<'_> {
+    /// Opens a sealed content and checks its commitment.
+    pub(super) fn open(
+        &mut self,
+        commitment: &Commitment,
+        blob: &[u8],
+    ) -> Result<Content, ReadError> {
+        let sealed = |error: SealError| damaged(format!("content {commitment}: {}", chain(&error)));
+        let generation = seal::generation(blob).map_err(sealed)?;
+        let known = self.opener.take();
+        let opener = match known.filter(|known| known.place().generation == generation) {
+            Some(known) => known,
+            None => {
+                let keyring = self.keyring;
+                let key = keyring.key_of(self.stream, self.ordinal, generation)?;
+                Opener::new(keyring.place(self.stream, generation), &key)
+            }
+        };
+        let opened = opener.open(commitment, blob).map_err(sealed);
+        self.opener = Some(opener);
+        opened
     }
 }
 

@@ -17,6 +17,7 @@
 //! and by the head file (`recover`, `open`).
 
 mod commit;
+mod contents;
 mod draft;
 mod entry;
 mod fault;
@@ -380,18 +381,22 @@ impl ReadStore for SledStore {
     ) -> Result<Contents, ReadError> {
         let mut contents = Contents::default();
         let reader = self.shared.reader();
-        let ordinal = reader.ordinal(stream)?;
-        for commitment in commitments {
-            let missing = ReadError::NoContent(*commitment);
-            let Some(ordinal) = ordinal else {
-                return Err(missing);
-            };
-            let blob = reader.sealed(ordinal, commitment)?.ok_or(missing)?;
+        if let Some(ordinal) = reader.ordinal(stream)? {
             let keyring = self.shared.keyring.as_ref();
-            let keyring = keyring.ok_or_else(|| ReadError::Io("it has no keys".to_owned()))?;
-            let content = keyring.open(stream, ordinal, commitment, &blob)?;
-            contents.insert_checked(*commitment, content);
+            let mut opening = keyring.map(|keyring| keyring.opening(stream, ordinal));
+            reader.each_sealed(ordinal, commitments, |commitment, blob| {
+                let opening = opening.as_mut();
+                let opening = opening.ok_or_else(|| ReadError::Io("it has no keys".to_owned()))?;
+                contents.insert_checked(commitment, opening.open(&commitment, &blob)?);
+                Ok(())
+            })?;
         }
-        Ok(contents)
+        let mut missing = commitments
+            .iter()
+            .filter(|named| contents.get(named).is_none());
+        match missing.next() {
+            None => Ok(contents),
+            Some(missing) => Err(ReadError::NoContent(*missing)),
+        }
     }
 }

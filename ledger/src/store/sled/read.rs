@@ -10,7 +10,7 @@ use super::index::Chunk;
 use super::memory::Memory;
 use super::rows::Rows;
 use super::values;
-use super::{keys, large, unit};
+use super::{keys, unit};
 use crate::content::Commitment;
 use crate::id::{Position, StreamId, Version};
 use crate::limits::PAGE_RECORDS_MAX;
@@ -48,7 +48,7 @@ impl Unit {
 }
 
 impl Reader<'_> {
-    fn memory(&self) -> RwLockReadGuard<'_, Memory> {
+    pub(super) fn memory(&self) -> RwLockReadGuard<'_, Memory> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -156,7 +156,11 @@ impl Reader<'_> {
     }
 
     /// The row of the index that holds a version, or is the last before it.
-    fn chunk(&self, ordinal: u32, version: u32) -> Result<Option<Arc<Chunk>>, ReadError> {
+    pub(super) fn chunk(
+        &self,
+        ordinal: u32,
+        version: u32,
+    ) -> Result<Option<Arc<Chunk>>, ReadError> {
         let (low, high) = (keys::index(ordinal, 0), keys::index(ordinal, version));
         let Some((key, value)) = self.rows.last(&low, &high)? else {
             return Ok(None);
@@ -173,29 +177,6 @@ impl Reader<'_> {
         }
         chunks.insert((ordinal, first), Arc::clone(&chunk));
         Ok(Some(chunk))
-    }
-
-    /// The sealed content of a stream; `None` where it is not there.
-    pub(super) fn sealed(
-        &self,
-        ordinal: u32,
-        commitment: &Commitment,
-    ) -> Result<Option<Arc<[u8]>>, ReadError> {
-        let Some(sealed) = self.place_of(ordinal, commitment)? else {
-            return Ok(None);
-        };
-        match sealed {
-            Sealed::Inline(bytes) => Ok(Some(bytes)),
-            Sealed::Apart(length) => {
-                let bytes = large::read(self.large, ordinal, commitment, length);
-                bytes.map(Some).map_err(|error| {
-                    damaged(
-                        None,
-                        format!("the content {commitment} cannot be read: {error}"),
-                    )
-                })
-            }
-        }
     }
 
     /// Whether a stream holds a content.
@@ -239,7 +220,7 @@ impl Reader<'_> {
     }
 
     /// Looks at the entry at a position; `unit` keeps the unit that was read last.
-    fn entry(
+    pub(super) fn entry(
         &self,
         position: u64,
         unit: &mut Option<Unit>,
