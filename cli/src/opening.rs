@@ -166,6 +166,7 @@ impl Opening {
             clock: clock.clone(),
             stamps: Arc::new(LiveStamps::new(clock)),
             rows: Some(store.projections()),
+            snapshots: Some(store.snapshots()),
         };
         let place = self.home.dir.join(socket::NAME);
         let close = move || {

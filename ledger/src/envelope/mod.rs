@@ -242,6 +242,17 @@ impl Envelope {
         &self.event
     }
 
+    /// The body as it lies in the stored bytes.
+    pub fn body(&self) -> Option<&str> {
+        #[derive(Deserialize)]
+        struct Body<'a> {
+            #[serde(borrow)]
+            body: &'a RawValue,
+        }
+        let record: Body<'_> = serde_json::from_slice(&self.bytes).ok()?;
+        Some(record.body.get())
+    }
+
     /// The contents that it names.
     pub fn blobs(&self) -> &Blobs {
         &self.blobs

@@ -169,7 +169,8 @@ impl Owner {
         let record = self.read_back(run, proposed.version).await?;
         let ledger = cell.state(run)?.ledger();
         let digest = match record.event() {
-            Event::CallProposed(body) if body.call == call => {
+            Event::CallProposed(event) if event.call == call => {
+                let body = record.body().ok_or(LedgerError::Unproven(call))?;
                 Some(proposal_digest(ledger, run, body, record.blobs())?)
             }
             _ => None,

@@ -49,6 +49,14 @@ impl Owner {
                 *cell = kept;
                 cell.staged_by.clear();
                 cell.durable = head;
+                // Nothing that a person or an execution waits for is held up by it.
+                if !batch
+                    .records
+                    .iter()
+                    .any(|record| record.event().is_anchored())
+                {
+                    self.keep(run, cell);
+                }
                 Ok(())
             }
             Err(AppendError::Busy) => {

@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::content::{Commitment, Contents};
 use crate::id::{Position, StreamId, Version};
 use crate::store::projections::{Changes, Direction, ProjectionStore, Row};
+use crate::store::snapshots::SnapshotStore;
 use crate::store::{
     AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
 };
@@ -32,6 +33,7 @@ pub(crate) struct Kept {
 struct Inside {
     store: Arc<dyn EventStore>,
     rows: Arc<dyn ProjectionStore>,
+    snapshots: Option<Arc<dyn SnapshotStore>>,
 }
 
 /// Whether the store takes no more writes, and who lets go of it then.
@@ -45,10 +47,16 @@ impl Kept {
     pub(super) fn new(
         store: Arc<dyn EventStore>,
         rows: Arc<dyn ProjectionStore>,
+        snapshots: Option<Arc<dyn SnapshotStore>>,
         clock: Arc<dyn Clock>,
     ) -> Self {
+        let inside = Inside {
+            store,
+            rows,
+            snapshots,
+        };
         Self {
-            inside: RwLock::new(Some(Inside { store, rows })),
+            inside: RwLock::new(Some(inside)),
             clock,
             closed: Mutex::default(),
         }
@@ -159,6 +167,23 @@ impl ReadStore for Kept {
         commitments: &[Commitment],
     ) -> Result<Contents, ReadError> {
         self.reads()?.store.content(stream, commitments).await
+    }
+}
+
+impl SnapshotStore for Kept {
+    fn read(&self, run: StreamId) -> Result<Option<Vec<u8>>, ReadError> {
+        let store = self.reads()?.snapshots;
+        store.map_or(Ok(None), |store| store.read(run))
+    }
+
+    fn write(&self, run: StreamId, bytes: &[u8]) -> Result<(), ReadError> {
+        let store = self.reads()?.snapshots;
+        store.map_or(Ok(()), |store| store.write(run, bytes))
+    }
+
+    fn clear(&self) -> Result<(), ReadError> {
+        let store = self.reads()?.snapshots;
+        store.map_or(Ok(()), |store| store.clear())
     }
 }
 

@@ -2,7 +2,6 @@
 //! takes along what it had decided and not made durable.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::sent::{Seat, Sent};
 use super::{Owner, lock};
@@ -105,6 +104,11 @@ impl Owner {
         }
     }
 
+    /// The runs that somebody drives.
+    pub(super) fn driven(&self) -> BTreeSet<RunId> {
+        lock(&self.seats).driving.keys().copied().collect()
+    }
+
     /// Who drives a run, if anybody does.
     pub(crate) fn driver(&self, run: RunId) -> Option<Seat> {
         lock(&self.seats).driving.get(&run).copied()
@@ -146,11 +150,7 @@ impl Owner {
 
     /// Forgets what this process itself staged, and says of which runs.
     pub(crate) async fn forget_staged_here(&self) -> Vec<RunId> {
-        let cells: Vec<_> = {
-            let cells = lock(&self.cells);
-            let cells = cells.iter();
-            cells.map(|(run, cell)| (*run, Arc::clone(cell))).collect()
-        };
+        let cells = lock(&self.cells).all();
         let mut staged = Vec::new();
         for (run, cell) in cells {
             let mut cell = cell.lock().await;
@@ -186,7 +186,7 @@ impl Owner {
             runs
         };
         for run in runs {
-            let cell = lock(&self.cells).get(&run).cloned();
+            let cell = lock(&self.cells).peek(run);
             let Some(cell) = cell else { continue };
             let mut cell = cell.lock_owned().await;
             if cell.is_staged_by(seat) {

@@ -44,6 +44,7 @@ pub mod projections;
 pub mod seal;
 #[cfg(feature = "sled")]
 pub mod sled;
+pub mod snapshots;
 
 use std::collections::BTreeMap;
 

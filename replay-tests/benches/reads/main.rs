@@ -27,6 +27,7 @@ mod passes;
 mod queries;
 mod written;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use measure::{Arguments, Spread, rate, short};
@@ -51,7 +52,8 @@ fn main() {
 
     let opened = (0..rounds).map(|_| time(|| written::open(folder.path())).0);
     let opened = middle(opened.collect());
-    let log = runtime.block_on(Log::read(written::open(folder.path())));
+    let store = Arc::new(written::open(folder.path()));
+    let log = runtime.block_on(Log::read(store.clone()));
     let (records, mib) = (log.records(), log.bytes() as f64 / 1024.0 / 1024.0);
     println!(
         "{records} records, {mib:.1} MiB of them; {calls} calls in one run, {waiting} runs wait\n"
@@ -85,7 +87,31 @@ fn main() {
         inboxes.push(taken);
         cards = count;
     }
+    let look = |kept| {
+        runtime.block_on(async {
+            let ledger = written::owned(&store, kept).await;
+            let begun = Instant::now();
+            let head = ledger.look(run, |state, _| state.head().version);
+            head.await.unwrap();
+            (begun.elapsed(), ledger.work())
+        })
+    };
+    let (_, whole) = look(true);
+    let (anew, kept): (Vec<_>, Vec<_>) = (0..rounds).map(|_| (look(false).0, look(true))).unzip();
+    let (kept, work): (Vec<_>, Vec<_>) = kept.into_iter().unzip();
     println!("\n| | median |\n|---|---|");
+    let looks = [
+        ("no state of it kept", anew, whole),
+        ("a state of it kept", kept, work[0]),
+    ];
+    for (how, times, work) in looks {
+        println!(
+            "| take up that run with its contents, {how}: {} records read, {} folded | {} |",
+            work.records_read,
+            work.events_folded,
+            short(middle(times))
+        );
+    }
     println!(
         "| load and fold a run of {events} events, warm | {} |",
         short(middle(folds))

@@ -73,7 +73,7 @@ struct Borrowed<'a> {
 }
 
 impl Log {
-    pub(crate) async fn read(store: SledStore) -> Self {
+    pub(crate) async fn read(store: Arc<SledStore>) -> Self {
         let records = pages_of(&store).await;
         let first = records[0].clone().parse().unwrap();
         Self {

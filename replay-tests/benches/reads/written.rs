@@ -3,11 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use placet_engine::policy::Gate;
 use placet_ledger::event::Outcome;
 use placet_ledger::id::RunId;
+use placet_ledger::ledger::Ledger;
+use placet_ledger::owner::Parts;
 use placet_ledger::policy::ApprovalPolicy;
 use placet_ledger::store::sled::SledStore;
 use placet_replay::script::{self, Script};
+use placet_replay::stamps::{CountingStamps, SimClock};
 use placet_replay::world::{Drove, Options, World, ledger_id};
 use serde_json::json;
 
@@ -38,6 +42,20 @@ pub(crate) async fn ledger(folder: &Path, calls: usize, waiting: usize) -> RunId
     }
     store.close();
     run
+}
+
+/// Opens it again, as the process that decides has it, with states of long runs or without.
+pub(crate) async fn owned(store: &Arc<SledStore>, kept: bool) -> Ledger {
+    let clock = Arc::new(SimClock::default());
+    let parts = Parts {
+        store: store.clone(),
+        judge: Arc::new(Gate),
+        stamps: Arc::new(CountingStamps::new(clock.clone())),
+        clock,
+        rows: None,
+        snapshots: kept.then(|| store.snapshots()),
+    };
+    Ledger::open(parts).await.unwrap()
 }
 
 /// Opens it again.

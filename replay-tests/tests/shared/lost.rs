@@ -136,6 +136,7 @@ async fn played(play: &Play, then: Then, cut: Option<Cut>) -> (Came, (usize, usi
         clock: clock.clone(),
         stamps: stamps.clone(),
         rows: None,
+        snapshots: None,
     };
     let finding = Finding {
         parts: Box::new(parts),

@@ -9,6 +9,7 @@
 //! must not use a nonce again.
 
 mod slots;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ use crate::id::{LedgerId, StreamId};
 use crate::limits::CONTENT_BYTES_MAX;
 
 pub use slots::{KeyFile, KeyFileError};
+pub use snapshot::SnapshotSealer;
 
 /// The only format of a sealed blob so far.
 const FORMAT: u8 = 1;
@@ -300,7 +302,7 @@ impl Opener {
 
     /// Opens the content with this commitment, which is checked.
     pub fn open(&self, commitment: &Commitment, blob: &[u8]) -> Result<Content, SealError> {
-        let parts = Parts::split(blob)?;
+        let parts = Parts::of_content(blob)?;
         if parts.generation != self.place.generation {
             return Err(SealError::Generation {
                 expected: self.place.generation,
@@ -343,6 +345,17 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
+    /// Those of a content.
+    fn of_content(blob: &'a [u8]) -> Result<Self, SealError> {
+        let parts = Self::split(blob)?;
+        let padded = parts.ciphertext.len().checked_sub(PREFACE_BYTES);
+        let padded = padded.ok_or(SealError::Truncated(blob.len()))? as u64;
+        if padded > size_class(CONTENT_BYTES_MAX as u64) {
+            return Err(SealError::TooLarge(blob.len()));
+        }
+        Ok(parts)
+    }
+
     fn split(blob: &'a [u8]) -> Result<Self, SealError> {
         let truncated = || SealError::Truncated(blob.len());
         let (&format, rest) = blob.split_first().ok_or_else(truncated)?;
@@ -353,11 +366,6 @@ impl<'a> Parts<'a> {
         let (prefix, rest) = rest.split_first_chunk().ok_or_else(truncated)?;
         let (nonce, rest) = rest.split_first_chunk().ok_or_else(truncated)?;
         let (ciphertext, tag) = rest.split_last_chunk().ok_or_else(truncated)?;
-        let padded = ciphertext.len().checked_sub(PREFACE_BYTES);
-        let padded = padded.ok_or_else(truncated)? as u64;
-        if padded > size_class(CONTENT_BYTES_MAX as u64) {
-            return Err(SealError::TooLarge(blob.len()));
-        }
         Ok(Self {
             generation: u16::from_be_bytes(*generation),
             prefix,

@@ -8,6 +8,7 @@
 //! A content of kind 1 lies in a file of its own (`large`); its length alone stands here. Numbers
 //! are big-endian.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::content::Commitment;
@@ -186,10 +187,12 @@ impl<'a> Lent<'a> {
         })
     }
 
-    /// The content with this commitment, if it is named here first.
-    pub(super) fn content(&self, commitment: &Commitment) -> Option<Sealed> {
-        let mut contents = self.contents();
-        contents.find_map(|(named, part)| (named == *commitment).then(|| part.sealed()))
+    /// Those of the contents that are wanted and named here first.
+    pub(super) fn contents_in(&self, wanted: &BTreeSet<Commitment>) -> Contents {
+        let contents = self.contents().filter(|(named, _)| wanted.contains(named));
+        contents
+            .map(|(named, part)| (named, part.sealed()))
+            .collect()
     }
 }
 

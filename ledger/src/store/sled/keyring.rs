@@ -8,7 +8,9 @@ use super::read::Reader;
 use super::{entry, large};
 use crate::content::{Commitment, Content};
 use crate::id::{LedgerId, StreamId};
-use crate::store::seal::{self, KeyFile, KeyFileError, Opener, Place, SealError, Sealer};
+use crate::store::seal::{
+    self, KeyFile, KeyFileError, Opener, Place, RunKey, SealError, Sealer, SnapshotSealer,
+};
 use crate::store::{ReadError, chain};
 
 /// Sealers that are kept; one costs a few hundred bytes and two derivations.
@@ -101,35 +103,45 @@ impl Keyring {
         Ok(Sealed { ordinal, blobs })
     }
 
-    /// Opens a sealed content and checks its commitment; `opener` keeps what opened the one
-    /// before, of the same stream.
-    pub(super) fn open(
-        &self,
-        (stream, ordinal): (StreamId, u32),
-        commitment: &Commitment,
-        blob: &[u8],
-        opener: &mut Option<Opener>,
-    ) -> Result<Content, ReadError> {
-        let sealed = |error: SealError| ReadError::Damaged {
-            position: None,
-            detail: format!("content {commitment}: {}", chain(&error)),
-        };
-        let generation = seal::generation(blob).map_err(sealed)?;
-        let place = self.place(stream, generation);
-        let opener = match opener.take().filter(|opener| *opener.place() == place) {
-            Some(same) => opener.insert(same),
-            None => opener.insert(self.opener(place, ordinal)?),
-        };
-        opener.open(commitment, blob).map_err(sealed)
+    /// Opens contents of a stream.
+    pub(super) fn opening(&self, stream: StreamId, ordinal: u32) -> Opening<'_> {
+        Opening {
+            keyring: self,
+            stream,
+            ordinal,
+            opener: None,
+        }
     }
 
-    fn opener(&self, place: Place, ordinal: u32) -> Result<Opener, ReadError> {
-        let key = lock(&self.state).file.key_of(ordinal, place.generation);
-        let key = key.map_err(|error| ReadError::Damaged {
-            position: None,
-            detail: format!("the key of stream {}: {}", place.stream, chain(&error)),
-        })?;
-        Ok(Opener::new(place, &key))
+    /// Seals the state of a stream that is in the store.
+    pub(super) fn seal_snapshot(
+        &self,
+        stream: StreamId,
+        ordinal: u32,
+        state: &[u8],
+    ) -> Result<Vec<u8>, KeyringError> {
+        let (generation, key) = lock(&self.state).file.key(ordinal)?;
+        let sealer = SnapshotSealer::new(self.place(stream, generation), &key);
+        Ok(sealer.seal(state)?)
+    }
+
+    /// Opens a sealed state.
+    pub(super) fn open_snapshot(
+        &self,
+        stream: StreamId,
+        ordinal: u32,
+        blob: &[u8],
+    ) -> Result<Vec<u8>, ReadError> {
+        let sealed = |error: SealError| damaged(format!("a kept state: {}", chain(&error)));
+        let generation = seal::generation(blob).map_err(sealed)?;
+        let key = self.key_of(stream, ordinal, generation)?;
+        let sealer = SnapshotSealer::new(self.place(stream, generation), &key);
+        sealer.open(blob).map_err(sealed)
+    }
+
+    fn key_of(&self, stream: StreamId, ordinal: u32, generation: u16) -> Result<RunKey, ReadError> {
+        let key = lock(&self.state).file.key_of(ordinal, generation);
+        key.map_err(|error| damaged(format!("the key of stream {stream}: {}", chain(&error))))
     }
 
     /// The stream is in the store with its ordinal.
@@ -176,6 +188,45 @@ impl Keyring {
             stream,
             generation,
         }
+    }
+}
+
+/// Opens contents of one stream; the key that opened the last one is kept for the next.
+pub(super) struct Opening<'a> {
+    keyring: &'a Keyring,
+    stream: StreamId,
+    ordinal: u32,
+    opener: Option<Opener>,
+}
+
+impl Opening<'_> {
+    /// Opens a sealed content and checks its commitment.
+    pub(super) fn open(
+        &mut self,
+        commitment: &Commitment,
+        blob: &[u8],
+    ) -> Result<Content, ReadError> {
+        let sealed = |error: SealError| damaged(format!("content {commitment}: {}", chain(&error)));
+        let generation = seal::generation(blob).map_err(sealed)?;
+        let known = self.opener.take();
+        let opener = match known.filter(|known| known.place().generation == generation) {
+            Some(known) => known,
+            None => {
+                let keyring = self.keyring;
+                let key = keyring.key_of(self.stream, self.ordinal, generation)?;
+                Opener::new(keyring.place(self.stream, generation), &key)
+            }
+        };
+        let opened = opener.open(commitment, blob).map_err(sealed);
+        self.opener = Some(opener);
+        opened
+    }
+}
+
+fn damaged(detail: String) -> ReadError {
+    ReadError::Damaged {
+        position: None,
+        detail,
     }
 }
 

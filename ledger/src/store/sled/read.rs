@@ -1,19 +1,19 @@
 //! Reading records back, from memory, from sled or from tiles: every number that a row tells is
 //! checked against what it leads to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use ::sled::IVec;
 
-use super::entry::{Entry, Lent, Sealed};
+use super::entry::{Contents, Entry, Lent};
 use super::index::Chunk;
 use super::memory::Memory;
 use super::rows::Rows;
 use super::tile::{Named, Tiles};
 use super::values;
-use super::{keys, large, unit};
+use super::{keys, unit};
 use crate::content::Commitment;
 use crate::id::{Position, StreamId, Version};
 use crate::limits::PAGE_RECORDS_MAX;
@@ -45,7 +45,7 @@ pub(super) struct Unit {
 }
 
 /// A unit as it lies in its rows, with where its entries begin.
-struct Lying {
+pub(super) struct Lying {
     first: u64,
     bytes: IVec,
     starts: Vec<usize>,
@@ -68,21 +68,10 @@ impl Lying {
         let bytes = self.bytes.get(*self.starts.get(index)?..)?;
         Lent::split(bytes).map(|(entry, _)| entry)
     }
-
-    /// The content of a stream, if it is named here first.
-    fn content(&self, ordinal: u32, commitment: &Commitment) -> Option<Sealed> {
-        let entries = self.starts.iter().filter_map(|start| {
-            let (entry, _) = Lent::split(self.bytes.get(*start..)?)?;
-            (entry.ordinal == ordinal).then_some(entry)
-        });
-        entries
-            .into_iter()
-            .find_map(|entry| entry.content(commitment))
-    }
 }
 
 /// An entry, wherever it is.
-enum Seen<'a> {
+pub(super) enum Seen<'a> {
     Memory(&'a Entry),
     Row(Lent<'a>),
 }
@@ -107,24 +96,24 @@ impl Seen<'_> {
         }
     }
 
-    fn content(&self, ordinal: u32, commitment: &Commitment) -> Option<Sealed> {
+    /// Those of the contents that are wanted of a stream and named here first.
+    pub(super) fn contents(&self, ordinal: u32, wanted: &BTreeSet<Commitment>) -> Contents {
         match self {
-            Self::Memory(entry) if entry.ordinal == ordinal => entry.content(commitment).cloned(),
-            Self::Row(entry) if entry.ordinal == ordinal => entry.content(commitment),
-            Self::Memory(_) | Self::Row(_) => None,
+            Self::Memory(entry) if entry.ordinal == ordinal => {
+                let contents = entry.contents.iter();
+                contents
+                    .filter(|(named, _)| wanted.contains(named))
+                    .cloned()
+                    .collect()
+            }
+            Self::Row(entry) if entry.ordinal == ordinal => entry.contents_in(wanted),
+            Self::Memory(_) | Self::Row(_) => Contents::new(),
         }
     }
 }
 
-/// What was read for one content, and is likely to serve the next one of its stream.
-#[derive(Default)]
-pub(super) struct Near {
-    unit: Option<Lying>,
-    chunk: Option<Arc<Chunk>>,
-}
-
 impl Reader<'_> {
-    fn memory(&self) -> RwLockReadGuard<'_, Memory> {
+    pub(super) fn memory(&self) -> RwLockReadGuard<'_, Memory> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -271,7 +260,11 @@ impl Reader<'_> {
     }
 
     /// The row of the index that holds a version, or is the last before it.
-    fn chunk(&self, ordinal: u32, version: u32) -> Result<Option<Arc<Chunk>>, ReadError> {
+    pub(super) fn chunk(
+        &self,
+        ordinal: u32,
+        version: u32,
+    ) -> Result<Option<Arc<Chunk>>, ReadError> {
         let (low, high) = (keys::index(ordinal, 0), keys::index(ordinal, version));
         let Some((key, value)) = self.rows.last(&low, &high)? else {
             return Ok(None);
@@ -290,90 +283,11 @@ impl Reader<'_> {
         Ok(Some(chunk))
     }
 
-    /// The sealed content of a stream; `None` where it is not there.
-    pub(super) fn sealed(
-        &self,
-        ordinal: u32,
-        commitment: &Commitment,
-        near: &mut Near,
-    ) -> Result<Option<Arc<[u8]>>, ReadError> {
-        let Some(sealed) = self.place_of(ordinal, commitment, near)? else {
-            return Ok(None);
-        };
-        match sealed {
-            Sealed::Inline(bytes) => Ok(Some(bytes)),
-            Sealed::Apart(length) => {
-                let bytes = large::read(self.large, ordinal, commitment, length);
-                bytes.map(Some).map_err(|error| {
-                    damaged(
-                        None,
-                        format!("the content {commitment} cannot be read: {error}"),
-                    )
-                })
-            }
-        }
-    }
-
-    /// Whether a stream holds a content.
-    pub(super) fn has_content(
-        &self,
-        ordinal: u32,
-        commitment: &Commitment,
-    ) -> Result<bool, ReadError> {
-        let found = self.place_of(ordinal, commitment, &mut Near::default())?;
-        Ok(found.is_some())
-    }
-
-    /// How the record that names a content first holds it.
-    fn place_of(
-        &self,
-        ordinal: u32,
-        commitment: &Commitment,
-        near: &mut Near,
-    ) -> Result<Option<Sealed>, ReadError> {
-        // A stream holds a content once, so wherever it is found is the place.
-        let here = near.unit.as_ref();
-        if let Some(found) = here.and_then(|unit| unit.content(ordinal, commitment)) {
-            return Ok(Some(found));
-        }
-        let in_memory = {
-            let memory = self.memory();
-            let chunk = memory.index.chunks.get(&ordinal);
-            chunk.map(|chunk| (chunk.naming(commitment), chunk.first))
-        };
-        let (mut positions, mut before) = in_memory.unwrap_or((Vec::new(), u32::MAX));
-        if let Some(chunk) = &near.chunk {
-            positions.extend(chunk.naming(commitment));
-        }
-        loop {
-            for position in positions {
-                let entry = |seen: Seen<'_>| seen.content(ordinal, commitment);
-                let tile = |tiles: &Tiles| {
-                    let (of, contents) = tiles.contents(position)?;
-                    let mut here = contents.into_iter().filter(|_| of == ordinal);
-                    Ok(here.find_map(|(named, sealed)| (named == *commitment).then_some(sealed)))
-                };
-                let found = self.at(position, &mut near.unit, entry, tile)?;
-                if found.is_some() {
-                    return Ok(found);
-                }
-            }
-            let Some(version) = before.checked_sub(1) else {
-                return Ok(None);
-            };
-            let Some(chunk) = self.chunk(ordinal, version)? else {
-                return Ok(None);
-            };
-            (positions, before) = (chunk.naming(commitment), chunk.first);
-            near.chunk = Some(chunk);
-        }
-    }
-
     /// Looks at the entry at a position, or into its tile; `unit` keeps the unit that was read last.
     ///
     /// Records go from memory to sled to tiles, and are in the next place before they leave the
     /// one before: who looks in that order finds each in one of them.
-    fn at<T>(
+    pub(super) fn at<T>(
         &self,
         position: u64,
         unit: &mut Option<Lying>,

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use self::bundle::{HEAD_BYTES, Head, Row, Span};
 use self::path::{KINDS, Kind};
-use super::entry::{Contents, Entry};
+use super::entry::Contents;
 use super::read::damaged;
 use crate::id::Position;
 use crate::store::{ReadError, Stored};
