@@ -8,14 +8,17 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use placet_engine::contain::is_marked;
 use placet_engine::engine::Place;
 use placet_engine::leases::FileLeases;
 use placet_ledger::event::PublicKey;
 use placet_ledger::id::{HostId, LedgerId};
 use placet_ledger::ledger::local_principal;
+use placet_ledger::staging::Staging;
 use placet_ledger::store::sled::SledStore;
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
+use rustix::process::getpid;
 
 use crate::args::GlobalArgs;
 use crate::error::{CommandError, Kind};
@@ -27,6 +30,9 @@ fn under(io: &Io, xdg: &str, rest: &str) -> Option<PathBuf> {
     let folder = io.var(xdg).map(PathBuf::from).or_else(home);
     folder.map(|folder| io.path(&folder.join("placet")))
 }
+
+/// In a home: files that tell what runs for a call.
+const RUNNING: &str = "running";
 
 /// Beside a head file: the path of the home that it is for.
 const HOME_NOTE: &str = "home";
@@ -84,6 +90,16 @@ impl Home {
         under(io, "XDG_DATA_HOME", ".local/share")
     }
 
+    /// Whether this process belongs to a call that runs, by the marks of the homes that whoever
+    /// started it may have: a process that is contained sees none of them, and reaches none.
+    pub(crate) fn is_inside(io: &Io) -> bool {
+        let named = io.var("PLACET_HOME").map(|named| io.path(Path::new(named)));
+        let homes = [named, Self::default_dir(io)];
+        let own = getpid().as_raw_pid();
+        let marked = |home: PathBuf| is_marked(&home.join(RUNNING), own);
+        homes.into_iter().flatten().any(marked)
+    }
+
     /// The folder of the head file of a ledger.
     pub(crate) fn head_dir(&self, ledger: LedgerId) -> PathBuf {
         self.state.join(ledger.to_string())
@@ -126,7 +142,7 @@ impl Home {
 
     /// Where files lie that tell what runs for a call.
     pub(crate) fn running(&self) -> PathBuf {
-        self.dir.join("running")
+        self.dir.join(RUNNING)
     }
 
     /// Where files lie that tell who drives a run.
@@ -167,14 +183,17 @@ impl Home {
         }
     }
 
-    /// The folder in which a new home is made, beside its place.
-    pub(crate) fn staging(&self) -> Self {
-        let mut name = self.dir.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".new-{}", uuid::Uuid::new_v4().as_simple()));
-        Self {
-            dir: self.dir.with_file_name(name),
+    /// A new home, made beside its place.
+    pub(crate) fn staged(&self) -> Result<Staged, CommandError> {
+        let folder = stage(&self.dir)?;
+        let home = Self {
+            dir: folder.path().join("home"),
             ..self.clone()
-        }
+        };
+        Ok(Staged {
+            home,
+            _folder: folder,
+        })
     }
 
     /// Puts what was made in `staging` in its place.
@@ -212,9 +231,8 @@ impl Home {
     }
 
     /// Where the head file of a ledger is made anew, beside its place.
-    pub(crate) fn staging_head(&self, ledger: LedgerId) -> PathBuf {
-        let new = uuid::Uuid::new_v4();
-        self.state.join(format!("{ledger}.new-{}", new.as_simple()))
+    pub(crate) fn staged_head(&self, ledger: LedgerId) -> Result<Staging, CommandError> {
+        stage(&self.head_dir(ledger))
     }
 
     /// Another home that holds this ledger, if its head file is for that one.
@@ -279,51 +297,57 @@ impl Home {
     }
 }
 
+/// A home that is being made; what is left of it in the end is removed.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    pub(crate) home: Home,
+    _folder: Staging,
+}
+
+fn stage(place: &Path) -> Result<Staging, CommandError> {
+    Staging::beside(place).map_err(|error| {
+        let what = format!("cannot make a folder beside {}: {error}", place.display());
+        CommandError::new(Kind::Failed, what)
+    })
+}
+
 /// A folder of our own that is removed in the end.
 #[derive(Debug)]
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct Scratch {
+    copy: PathBuf,
+    _folder: Staging,
+}
 
 impl Scratch {
     /// Makes one beside the home, so that what lies in it is guarded as the home is; where that
     /// cannot be, in the folder for temporary files.
     pub(crate) fn make(home: &Home, temporary: &Path) -> Result<Self, CommandError> {
-        let beside = home.dir.parent().unwrap_or(temporary).join(scratch_name());
-        if scratch_dir(&beside).is_ok() {
-            return Ok(Self(beside));
-        }
-        Self::make_in(temporary)
+        let parent = home.dir.parent().unwrap_or(temporary);
+        Self::try_in(parent).or_else(|_| Self::make_in(temporary))
     }
 
     /// Makes one in a folder.
     pub(crate) fn make_in(folder: &Path) -> Result<Self, CommandError> {
-        let path = folder.join(scratch_name());
-        scratch_dir(&path).map_err(|error| {
-            let what = format!("cannot make the folder {}: {error}", path.display());
+        Self::try_in(folder).map_err(|error| {
+            let what = format!("cannot make a folder in {}: {error}", folder.display());
             CommandError::new(Kind::Failed, what).hint("TMPDIR names another place")
-        })?;
-        Ok(Self(path))
+        })
+    }
+
+    fn try_in(folder: &Path) -> std::io::Result<Self> {
+        let folder = Staging::beside(&folder.join(".placet-copy"))?;
+        let copy = folder.path().join("copy");
+        DirBuilder::new().mode(0o700).create(&copy)?;
+        Ok(Self {
+            copy,
+            _folder: folder,
+        })
     }
 
     /// The folder.
     pub(crate) fn dir(&self) -> &Path {
-        &self.0
+        &self.copy
     }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            tracing::warn!(path = %self.0.display(), %error, "a copy was left behind");
-        }
-    }
-}
-
-fn scratch_name() -> String {
-    format!(".placet-copy-{}", uuid::Uuid::new_v4().as_simple())
-}
-
-fn scratch_dir(path: &Path) -> std::io::Result<()> {
-    DirBuilder::new().mode(0o700).create(path)
 }
 
 /// Makes a folder for its owner alone, and each above it that is missing; their names are durable.

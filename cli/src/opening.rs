@@ -6,8 +6,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use placet_engine::clock::SystemClock;
@@ -38,7 +36,7 @@ pub(crate) const STORE_FORMAT: u32 = 1;
 const LOOKED_MS: u64 = 2_000;
 
 /// Between two tries.
-const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE_MS: u64 = 10;
 
 /// Finds the way to the ledger of a home.
 pub(crate) struct Opening {
@@ -50,11 +48,10 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// The way to the ledger of a home; `protocol` is another than this build speaks in tests
-    /// alone.
-    pub(crate) fn new(home: Home, head_dir: PathBuf, protocol: Option<u32>) -> Self {
+    /// The way to the ledger of a home.
+    pub(crate) fn new(home: Home, head_dir: PathBuf) -> Self {
         let build = Build {
-            protocol: protocol.unwrap_or(PROTOCOL),
+            protocol: PROTOCOL,
             format: STORE_FORMAT,
             release: env!("CARGO_PKG_VERSION").to_owned(),
         };
@@ -85,10 +82,27 @@ impl Opening {
             }
             if SystemClock.monotonic_ms() >= until {
                 let pid = SledStore::owner_at(&self.home.dir);
-                return Err(OpenError::InUse { pid }.into());
+                let error = CommandError::from(OpenError::InUse { pid });
+                return Err(match self.why_alone() {
+                    Some(why) => error.hint(why),
+                    None => error,
+                });
             }
-            thread::park_timeout(PAUSE);
+            SystemClock.pause(PAUSE_MS).await;
         }
+    }
+
+    /// Why a process that holds the ledger serves nobody, where that can be seen.
+    fn why_alone(&self) -> Option<String> {
+        let place = self.home.dir.join(socket::NAME);
+        let there = fs::symlink_metadata(&place).ok();
+        if there.is_some_and(|there| there.is_dir()) {
+            let place = place.display();
+            return Some(format!("{place} is a folder: remove it, and several can"));
+        }
+        let key = self.home.dir.join("ledger.key");
+        let what = format!("{} is missing: put it back, and several can", key.display());
+        (!key.exists()).then_some(what)
     }
 
     /// The way through whoever holds the store; `None` where nobody serves it.
@@ -152,6 +166,7 @@ impl Opening {
             clock: clock.clone(),
             stamps: Arc::new(LiveStamps::new(clock)),
             rows: Some(store.projections()),
+            snapshots: Some(store.snapshots()),
         };
         let place = self.home.dir.join(socket::NAME);
         let close = move || {
@@ -232,6 +247,7 @@ impl Home {
                 path.display()
             );
             CommandError::new(Kind::Failed, what)
+                .hint("the next process to hold the ledger makes it anew: end the one that does")
         })?;
         Ok(SocketKey::from_bytes(bytes))
     }

@@ -1,8 +1,8 @@
 //! Reading a ledger: what every verb that changes nothing opens, whatever the store's state.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 
 use placet_engine::clock::SystemClock;
@@ -311,24 +311,22 @@ pub(crate) fn look(wiring: &mut Wiring<'_>) -> Look {
     }
 }
 
-thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Does something that may panic; a panic is an answer, and nothing is written about it.
+/// Does something that may panic, on whatever thread; a panic is an answer, and nothing is written
+/// about it.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
+    static QUIET: AtomicUsize = AtomicUsize::new(0);
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if !QUIET.get() {
+            if QUIET.load(Ordering::Relaxed) == 0 {
                 before(info);
             }
         }));
     });
-    QUIET.set(true);
+    QUIET.fetch_add(1, Ordering::Relaxed);
     let done = catch_unwind(AssertUnwindSafe(work));
-    QUIET.set(false);
+    QUIET.fetch_sub(1, Ordering::Relaxed);
     done.map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

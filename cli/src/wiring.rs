@@ -253,7 +253,7 @@ impl<'a> Wiring<'a> {
     /// The ledger that is there: held by this process from now on, or reached through the one that
     /// holds it.
     pub(crate) fn reach(&mut self) -> Result<Ledger, CommandError> {
-        let opening = Arc::new(Opening::new(self.home.clone(), self.head_dir()?, None));
+        let opening = Arc::new(Opening::new(self.home.clone(), self.head_dir()?));
         let reached = self.block_on(Ledger::shared(opening.clone()));
         reached.map_err(|error| opening.failed().unwrap_or_else(|| error.into()))
     }
@@ -343,14 +343,14 @@ impl<'a> Wiring<'a> {
                 .hint(format!("put the home back, or remove {left} to begin anew")));
         }
         self.home.make_parents()?;
-        let staging = self.home.staging();
+        let staged = self.home.staged()?;
+        let staging = &staged.home;
         let ledger = LedgerId::new(uuid::Uuid::new_v4());
         let made = self
-            .build(&staging, ledger)
-            .and_then(|()| self.home.adopt(&staging));
+            .build(staging, ledger)
+            .and_then(|()| self.home.adopt(staging));
         if let Err(error) = made {
             // What was half made is of no use to anyone.
-            drop(std::fs::remove_dir_all(&staging.dir));
             drop(std::fs::remove_dir_all(staging.head_dir(ledger)));
             // Where somebody else made one at the same time, that one is used.
             return self.home.ledger().map_or(Err(error), |_| Ok(()));

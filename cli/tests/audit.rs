@@ -303,6 +303,32 @@ fn a_sound_ledger_verifies() {
 }
 
 #[test]
+fn the_records_alone_verify_and_what_was_not_looked_at_is_said() {
+    let world = answered();
+    insta::assert_snapshot!(world.show(&["audit", "verify", "--records"]), @r"
+    ok: the records of the ledger are those that were written
+      size       25 records
+      root       <digest>
+      head       25 records, <digest>
+      unchecked  events, contents, decisions, streams
+    -- stderr --
+    -- exit 0 --
+    ");
+    let said = world
+        .call(&["--json", "audit", "verify", "--records"])
+        .stdout;
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let unchecked = serde_json::json!(["events", "contents", "decisions", "streams"]);
+    assert_eq!(
+        (&said["ok"], &said["unchecked"]),
+        (&true.into(), &unchecked)
+    );
+    for with in ["--full", "run.jsonl"] {
+        assert_eq!(world.call(&["audit", "verify", "--records", with]).code, 2);
+    }
+}
+
+#[test]
 fn an_export_verifies_without_the_ledger() {
     let world = answered();
     let run = &world.run()[..8];

@@ -146,8 +146,10 @@ fn a_backup_that_is_killed_leaves_nothing_that_looks_whole() {
         assert_eq!(refused.code, 6, "{}", refused.stderr);
         assert!(!world.path("new").exists());
     }
-    // It stands in nobody's way.
+    // It stands in nobody's way, and the next one removes it.
     backup(&world, "copy");
+    let half: Vec<_> = names().into_iter().filter(|name| begun(name)).collect();
+    assert_eq!(half, Vec::<String>::new());
 }
 
 #[test]
@@ -291,4 +293,63 @@ fn sizes(folder: &Path) -> u64 {
             meta => meta.len(),
         })
         .sum()
+}
+
+#[test]
+fn what_a_restore_that_is_killed_leaves_is_removed_by_the_next_one() {
+    let world = World::parked();
+    backup(&world, "copy");
+    let ledger = head(&world);
+    lose_all(&world);
+    let begun = || {
+        left(&world)
+            .iter()
+            .any(|name| name.contains("/placet.new-"))
+    };
+    let mut child = spawn(&world, &["restore", "copy", "--key", "kept.key"]);
+    while !begun() && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    kill(&mut child);
+    if world.path("data/placet").exists() {
+        // It was quicker.
+        lose_all(&world);
+    }
+    value(&restore(&world, "copy"));
+    let at = |name: &str| world.path(name).display().to_string();
+    let there = [at("data/placet"), at(&format!("state/placet/{ledger}"))];
+    assert_eq!(left(&world), there);
+    world.records_hold();
+}
+
+/// What a call that runs leaves in its home: this process watches over it.
+fn marked(world: &World) {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    let start = stat.rsplit(')').next().unwrap().split(' ').nth(20).unwrap();
+    let mark = serde_json::json!({
+        "pid": std::process::id(),
+        "start": start.parse::<u64>().unwrap(),
+        "boot": placet_ledger::process::boot().unwrap(),
+        "namespace": placet_ledger::process::namespace().unwrap(),
+        "temporary": world.path("of-the-call"),
+    });
+    let path = world.path("data/placet/running/call");
+    fs::write(path, mark.to_string()).unwrap();
+}
+
+#[test]
+fn nothing_is_restored_from_inside_of_a_run() {
+    let world = World::parked();
+    backup(&world, "copy");
+    let ledger = head(&world);
+    fs::remove_dir_all(world.path("state/placet").join(ledger)).unwrap();
+    let restore = || world.call(&["--home", "new", "restore", "copy"]);
+    marked(&world);
+    let refused = restore();
+    assert_eq!(refused.code, 3, "{}", refused.stderr);
+    let told = "nothing is granted from inside of a run";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    assert!(!world.path("new").exists());
+    fs::remove_file(world.path("data/placet/running/call")).unwrap();
+    assert_eq!(restore().code, 0);
 }

@@ -29,6 +29,7 @@ mod errors;
 #[cfg(feature = "system-tests")]
 mod escape;
 mod grants;
+mod holders;
 mod live_policy;
 mod near;
 mod plugin;

@@ -342,6 +342,7 @@ pub(crate) async fn over(store: Arc<SledStore>) -> Ledger {
         clock: clock.clone(),
         stamps: Arc::new(LiveStamps::new(clock)),
         rows: None,
+        snapshots: None,
     };
     Ledger::open(parts).await.unwrap()
 }

@@ -1,16 +1,22 @@
 //! Where time, ids and salts come from: two small traits, implemented at the edge.
 
+use async_trait::async_trait;
+
 use crate::content::Salt;
 use crate::id::{CommandId, DriverId, EventId, StreamId, Version};
 use crate::time::Timestamp;
 
 /// Wall time and a monotonic clock.
+#[async_trait]
 pub trait Clock: Send + Sync {
     /// The time of day now.
     fn now(&self) -> Timestamp;
 
     /// Milliseconds on a clock that never steps and counts suspend; its zero means nothing.
     fn monotonic_ms(&self) -> u64;
+
+    /// Waits for so many milliseconds.
+    async fn pause(&self, ms: u64);
 }
 
 /// What is drawn for the record of one stream at one version. A replay hands back what the

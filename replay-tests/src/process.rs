@@ -29,6 +29,7 @@ pub(crate) fn parts(
         clock: clock.clone(),
         stamps: stamps.clone(),
         rows: None,
+        snapshots: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
+use async_trait::async_trait;
 use placet_ledger::clock::{Clock, Stamps};
 use placet_ledger::content::Salt;
 use placet_ledger::id::{CommandId, DriverId, EventId, StreamId, Version};
@@ -41,6 +42,7 @@ impl SimClock {
     }
 }
 
+#[async_trait]
 impl Clock for SimClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(self.0.load(Ordering::SeqCst)).unwrap_or(Timestamp::EPOCH)
@@ -48,6 +50,11 @@ impl Clock for SimClock {
 
     fn monotonic_ms(&self) -> u64 {
         u64::try_from(self.now().millis()).unwrap_or(0)
+    }
+
+    /// Time passes at once.
+    async fn pause(&self, ms: u64) {
+        self.advance_ms(ms);
     }
 }
 

@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use placet_engine::engine::EngineError;
 use placet_ledger::approval::By;
 use placet_ledger::clock::Clock;
 use placet_ledger::envelope::Envelope;
+use placet_ledger::error::LedgerError;
 use placet_ledger::event::{ApprovalGranted, Event, Outcome};
 use placet_ledger::id::{CallId, RunId};
 use placet_ledger::policy::ApprovalPolicy;
@@ -370,4 +372,73 @@ async fn started_size(whole: &Whole, number: u32) -> usize {
     at.unwrap() + 1
 }
 
-placet_replay::through_socket!(a_run_in_doubt_can_be_cancelled_and_executes_nothing_more,);
+/// Tries of an append before it is said that the store is busy.
+const TRIES: usize = 13;
+
+#[tokio::test]
+async fn a_busy_store_is_tried_again_and_said_to_be_busy_only_in_the_end() {
+    let play = &answered()[0];
+    let whole = whole(play).await;
+    // The last moment is the end, after all appends.
+    for append in 0..whole.moments.len() - 1 {
+        for times in [1, TRIES - 1, TRIES] {
+            let store = FaultyStore::new(Arc::new(MemoryStore::new(ledger_id())));
+            let mut world = play.world(store.clone()).await.unwrap();
+            store.fail(store.appends() + append, times, Fault::Busy);
+            let case = format!("busy x {times} at {append}");
+            let played = match play.start(&mut world).await {
+                Ok(run) => play.on(&mut world, run).await,
+                Err(error) => Err(error),
+            };
+            if times < TRIES {
+                assert_eq!(played.unwrap(), whole.end, "{case}");
+                continue;
+            }
+            let error = played.expect_err(&case);
+            assert!(is_busy(&error), "{case}: {error:?}");
+            store.heal();
+            let end = through(play, &store, &mut world).await.unwrap();
+            assert_eq!(end.outcome, whole.end.outcome, "{case}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_the_store_was_too_busy_for_is_not_recorded_later() {
+    let play = &plays()[0];
+    let store = FaultyStore::new(Arc::new(MemoryStore::new(ledger_id())));
+    let mut world = play.world(store.clone()).await.unwrap();
+    let run = play.start(&mut world).await.unwrap();
+    play.drive(&mut world, run).await.unwrap();
+    let pending = world.pending(run).await.unwrap();
+    assert!(!pending.is_empty());
+    store.fail(store.appends(), TRIES, Fault::Busy);
+    let error = world.approve(run).await.unwrap_err();
+    assert!(is_busy(&error), "{error:?}");
+    assert_eq!(world.pending(run).await.unwrap(), pending);
+    world.cancel(run, "enough").await.unwrap();
+    let records = world.records(run).await.unwrap();
+    let by_person = |record: &Envelope| {
+        let event = record.event();
+        matches!(event, Event::ApprovalGranted(ApprovalGranted::ByPerson(_)))
+    };
+    assert!(!records.iter().any(by_person), "{records:?}");
+}
+
+fn is_busy(error: &WorldError) -> bool {
+    matches!(
+        error,
+        WorldError::Engine(EngineError::Ledger(LedgerError::Busy))
+            | WorldError::Ledger(LedgerError::Busy)
+    )
+}
+
+placet_replay::through_socket!(
+    a_run_cut_after_any_record_does_what_the_prefix_permits_and_comes_to_the_same_end,
+    a_run_in_which_people_speak_comes_to_the_same_end_wherever_it_is_cut,
+    no_fault_of_the_store_at_any_append_makes_an_effect_happen_twice,
+    no_fault_of_the_store_loses_or_halves_what_people_say,
+    a_run_in_doubt_can_be_cancelled_and_executes_nothing_more,
+    a_busy_store_is_tried_again_and_said_to_be_busy_only_in_the_end,
+    an_answer_that_the_store_was_too_busy_for_is_not_recorded_later,
+);

@@ -20,6 +20,7 @@ mod flatness;
 mod gate_matrix;
 mod golden_runs;
 mod illegal_logs;
+mod kept_states;
 mod limits;
 mod pending_lock;
 mod people;

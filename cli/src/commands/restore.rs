@@ -7,6 +7,7 @@ use clap::Args;
 use placet_engine::policy::Gate;
 use placet_ledger::audit::verify;
 use placet_ledger::backup::{self, Backup, BackupError, fill_store};
+use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Event, PublicKey};
 use placet_ledger::id::{HostId, Position};
 use placet_ledger::run::RunState;
@@ -58,6 +59,9 @@ struct RestoreOut {
 /// Makes a home of a backup.
 pub(crate) fn run(args: &RestoreArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     is_free(&wiring.home)?;
+    if Home::is_inside(wiring.printer.io()) {
+        return Err(LedgerError::InsideRun.into());
+    }
     let from = wiring.printer.io().path(&args.dir);
     wiring.home.make_parents()?;
     let temporary = wiring.temporary();
@@ -118,17 +122,14 @@ fn restore(
     let head = may_take_its_place(&wiring.home, &backup)?;
     let public = wiring.block_on(public_key(&store))?;
     let key = key.map(|path| read_key(path, &public)).transpose()?;
-    let staging = wiring.home.staging();
-    let new_head = wiring.home.staging_head(backup.ledger);
-    let made = build(wiring, (&store, &backup), &staging, &new_head)
-        .and_then(|host| staging.furnish_again(key.as_ref().map(|key| key.as_slice()), host))
-        .and_then(|()| put_in_place(&wiring.home, &staging, (&new_head, head), &backup));
-    if made.is_err() {
-        // What was half made is of no use to anyone.
-        drop(fs::remove_dir_all(&staging.dir));
-    }
-    drop(fs::remove_dir_all(&new_head));
-    made.map(|()| backup)
+    // What was half made is removed with them.
+    let staged = wiring.home.staged()?;
+    let staged_head = wiring.home.staged_head(backup.ledger)?;
+    let (staging, new_head) = (&staged.home, staged_head.path().join("head"));
+    let host = build(wiring, (&store, &backup), staging, &new_head)?;
+    staging.furnish_again(key.as_ref().map(|key| key.as_slice()), host)?;
+    put_in_place(&wiring.home, staging, (&new_head, head), &backup)?;
+    Ok(backup)
 }
 
 /// Fills a store and verifies it, record by record. Gives back the host on which its unfinished
@@ -149,7 +150,7 @@ fn build(
     let store = SledStore::open(&staging.dir, head)?;
     let bar = Bar::new(&wiring.printer, "verifying");
     let report = wiring.block_on(async {
-        let read = Read::new(&store, &bar).await;
+        let read = Read::new(&store, &bar, 2).await;
         verify(&read, None, Some(&Gate)).await
     });
     bar.end();

@@ -1,6 +1,7 @@
 //! How far something is that takes long: a bar on standard error, at a terminal alone, from the
 //! third second on, and gone when it is done.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -9,7 +10,7 @@ use placet_engine::clock::SystemClock;
 use placet_ledger::clock::Clock;
 use placet_ledger::content::{Commitment, Contents};
 use placet_ledger::id::{Position, StreamId, Version};
-use placet_ledger::store::{ReadError, ReadStore, Stored, Tail};
+use placet_ledger::store::{ReadError, ReadStore, Show, Stored, Tail};
 
 use super::Printer;
 
@@ -96,14 +97,32 @@ pub(crate) struct Read<'a> {
     store: &'a dyn ReadStore,
     bar: &'a Bar,
     all: u64,
+    /// How often all of it is read, by positions or by streams.
+    passes: u64,
+    /// Records that were read on those ways, from several threads.
+    done: AtomicU64,
 }
 
 impl<'a> Read<'a> {
-    /// The log as it is now.
-    pub(crate) async fn new(store: &'a dyn ReadStore, bar: &'a Bar) -> Self {
+    /// The log as it is now, which will be read so many times.
+    pub(crate) async fn new(store: &'a dyn ReadStore, bar: &'a Bar, passes: u64) -> Self {
         // One that does not tell its size is read without a bar.
         let all = store.tail().await.map_or(0, |tail| tail.size);
-        Self { store, bar, all }
+        Self {
+            store,
+            bar,
+            all,
+            passes,
+            done: AtomicU64::new(0),
+        }
+    }
+
+    fn more(&self, count: u64) {
+        let done = self.done.fetch_add(count, Ordering::Relaxed);
+        let all = self.all.saturating_mul(self.passes);
+        if all > 0 {
+            self.bar.tell(done.saturating_add(count).min(all), all);
+        }
     }
 }
 
@@ -115,7 +134,25 @@ impl ReadStore for Read<'_> {
         from: Version,
         limit: usize,
     ) -> Result<Vec<Stored>, ReadError> {
-        self.store.read_run(stream, from, limit).await
+        let page = self.store.read_run(stream, from, limit).await?;
+        self.more(page.len() as u64);
+        Ok(page)
+    }
+
+    async fn show_all(
+        &self,
+        from: Position,
+        limit: usize,
+        show: &mut Show<'_>,
+    ) -> Result<(), ReadError> {
+        let mut count = 0_u64;
+        let mut counted = |position: Position, bytes: &[u8]| {
+            count = count.saturating_add(1);
+            show(position, bytes);
+        };
+        self.store.show_all(from, limit, &mut counted).await?;
+        self.more(count);
+        Ok(())
     }
 
     async fn read_all(&self, from: Position, limit: usize) -> Result<Vec<Stored>, ReadError> {

@@ -27,6 +27,9 @@ pub(crate) struct Verified {
     pub(crate) content: ContentCountsOut,
     /// Automatic decisions.
     pub(crate) decisions: DecisionCountsOut,
+    /// What was not looked at.
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    pub(crate) unchecked: &'static [&'static str],
 }
 
 /// Something that is not as it was written.
@@ -135,6 +138,7 @@ impl From<Report> for Verified {
                 unreadable,
             },
             decisions: DecisionCountsOut { judged, unjudged },
+            unchecked: report.unchecked,
         }
     }
 }
@@ -151,6 +155,7 @@ impl Verified {
             head: None,
             content: ContentCountsOut::default(),
             decisions: DecisionCountsOut::default(),
+            unchecked: &[],
         }
     }
 }

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,6 +17,13 @@ use tempfile::TempDir;
 
 /// How often a run may be taken up again in the end before it counts as stuck.
 const ROUNDS: usize = 20;
+
+/// Runs that are open at once: whoever would start one more goes on with one instead, so that
+/// what is left to do in the end does not grow with the time.
+const OPEN_MAX: usize = 40;
+
+/// Runs that are finished at once in the end.
+const FINISHERS: usize = 4;
 
 /// The agent of every run: seven files in three replies, and two words that only read.
 const SCRIPT: &str = r#"
@@ -59,6 +67,7 @@ pub(super) struct Said {
 /// A home, and everybody who works with it.
 pub(super) struct Crowd {
     folder: TempDir,
+    begun: Instant,
     until: Option<Instant>,
     runs: usize,
     started: AtomicUsize,
@@ -101,6 +110,7 @@ impl Crowd {
         let (happened, heard) = channel();
         let crowd = Self {
             folder,
+            begun: Instant::now(),
             until,
             runs,
             started: AtomicUsize::new(0),
@@ -226,13 +236,20 @@ impl Crowd {
 
     /// Starts runs and drives them until they park, or their driver is killed.
     pub(super) fn drive(&self, number: usize) {
+        let mut dice = Dice(0x2545_f491_4f6c_dd1d ^ (number as u64 + 1));
         loop {
+            if self.until.is_some_and(|until| Instant::now() >= until) {
+                return;
+            }
+            if self.started.load(Ordering::SeqCst) >= OPEN_MAX {
+                let open = self.open_runs();
+                if open.len() >= OPEN_MAX {
+                    self.go_on_with(&open[dice.below(open.len())]);
+                    continue;
+                }
+            }
             let started = self.started.fetch_add(1, Ordering::SeqCst);
-            let enough = match self.until {
-                Some(until) => Instant::now() >= until,
-                None => started >= self.runs,
-            };
-            if enough {
+            if self.until.is_none() && started >= self.runs {
                 return;
             }
             let workspace = self.workspace(&format!("{number}-{started}"));
@@ -284,19 +301,31 @@ impl Crowd {
 
     /// Takes up a run that nobody drives.
     fn go_on(&self, dice: &mut Dice) {
+        let runs = self.open_runs();
+        if !runs.is_empty() {
+            self.resume(&runs[dice.below(runs.len())]);
+        }
+    }
+
+    fn resume(&self, run: &str) {
+        let said = self.risk(&["runs", "resume", run]);
+        may_end_as(&said, "resume", &[0, 2, 3, 4, 5]);
+    }
+
+    /// Approves all of a run, or takes it up where nothing waits.
+    fn go_on_with(&self, run: &str) {
+        let said = self.risk(&["runs", "approve", run]);
+        may_end_as(&said, "approve", &[0, 2, 3, 4, 5]);
+        if !matches!(said.code, Some(0 | 2)) {
+            self.resume(run);
+        }
+    }
+
+    /// Runs that are not finished, at most a page of them; none where the list was killed.
+    fn open_runs(&self) -> Vec<String> {
         let list = self.risk(&["--json", "runs", "list"]);
         may_end_as(&list, "list", &[0, 5]);
-        let list: Value = serde_json::from_str(&list.stdout).unwrap_or_default();
-        let runs = list["runs"].as_array().cloned().unwrap_or_default();
-        if runs.is_empty() {
-            return;
-        }
-        let run = runs[dice.below(runs.len())]["run"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        let said = self.risk(&["runs", "resume", &run]);
-        may_end_as(&said, "resume", &[0, 2, 3, 4, 5]);
+        runs_of(&list)
     }
 
     /// Verifies the ledger again and again.
@@ -342,20 +371,38 @@ impl Crowd {
         for _ in 0..ROUNDS {
             let list = self.call(&["--json", "runs", "list"]);
             assert_eq!(list.code, Some(0), "{}", list.stderr);
-            let list: Value = serde_json::from_str(&list.stdout).unwrap();
-            left.clone_from(list["runs"].as_array().unwrap());
+            left = runs_of(&list);
+            self.say(&format!("{} runs are open", left.len()));
             if left.is_empty() {
                 return;
             }
-            for run in &left {
-                let id = run["run"].as_str().unwrap();
-                let resumed = self.call(&["runs", "resume", id]);
-                may_end_as(&resumed, "last resume", &[0, 2]);
-                let approved = self.call(&["runs", "approve", id]);
-                may_end_as(&approved, "last approve", &[0, 2, 3, 5]);
-            }
+            let next = AtomicUsize::new(0);
+            thread::scope(|scope| {
+                for _ in 0..FINISHERS {
+                    scope.spawn(|| {
+                        while let Some(run) = left.get(next.fetch_add(1, Ordering::SeqCst)) {
+                            self.finish(run);
+                        }
+                    });
+                }
+            });
         }
         panic!("{} runs are stuck: {left:#?}", left.len());
+    }
+
+    /// Approves all of a run, or takes it up where nothing waits: nobody else does.
+    fn finish(&self, run: &str) {
+        let approved = self.call(&["runs", "approve", run]);
+        may_end_as(&approved, "last approve", &[0, 2, 3, 5]);
+        if !matches!(approved.code, Some(0 | 2)) {
+            let resumed = self.call(&["runs", "resume", run]);
+            may_end_as(&resumed, "last resume", &[0, 2]);
+        }
+    }
+
+    /// Says when something was, for whoever reads the output.
+    pub(super) fn say(&self, what: &str) {
+        eprintln!("{:6.1} s: {what}", self.begun.elapsed().as_secs_f32());
     }
 
     /// What there was, for whoever reads the output.
@@ -370,6 +417,13 @@ impl Crowd {
             self.verified.load(Ordering::SeqCst),
         )
     }
+}
+
+fn runs_of(list: &Said) -> Vec<String> {
+    let list: Value = serde_json::from_str(&list.stdout).unwrap_or_default();
+    let runs = list["runs"].as_array().into_iter().flatten();
+    let ids = runs.map(|run| run["run"].as_str().unwrap().to_owned());
+    ids.collect()
 }
 
 fn said(child: Child) -> Said {

@@ -50,19 +50,11 @@ impl Held {
     }
 
     pub(super) fn nothing_acknowledged_is_missing(&self, crowd: &Crowd) {
-        let log = crowd.call(&["--json", "audit", "log"]);
-        let log: Value = serde_json::from_str(&log.stdout).unwrap();
-        let events = log["events"].as_array().unwrap();
-        let digests: BTreeSet<&str> = events
-            .iter()
-            .map(|event| event["digest"].as_str().unwrap())
-            .collect();
+        let digests = digests(crowd);
+        assert_eq!(digests.len(), self.records());
         let acknowledged = crowd.acknowledged.lock().unwrap();
         for digest in acknowledged.iter() {
-            assert!(
-                digests.contains(digest.as_str()),
-                "{digest} was told and is gone"
-            );
+            assert!(digests.contains(digest), "{digest} was told and is gone");
         }
         let answered: BTreeSet<&str> = self
             .events()
@@ -116,6 +108,27 @@ impl Held {
                 let there = workspace.join(file).exists();
                 assert_eq!(there, done.contains(call), "{file} of {run}");
             }
+        }
+    }
+}
+
+/// The digest of every event of the log, which is read in parts.
+fn digests(crowd: &Crowd) -> BTreeSet<String> {
+    let mut digests = BTreeSet::new();
+    let mut after: Option<String> = None;
+    loop {
+        let mut args = vec!["--json", "audit", "log"];
+        if let Some(after) = &after {
+            args.extend(["--after", after]);
+        }
+        let log = crowd.call(&args);
+        assert_eq!(log.code, Some(0), "{}", log.stderr);
+        let log: Value = serde_json::from_str(&log.stdout).unwrap();
+        let events = log["events"].as_array().unwrap().iter();
+        digests.extend(events.map(|event| event["digest"].as_str().unwrap().to_owned()));
+        after = log["next"].as_str().map(str::to_owned);
+        if after.is_none() {
+            return digests;
         }
     }
 }

@@ -6,7 +6,8 @@
 
 #![allow(
     clippy::disallowed_methods,
-    reason = "processes of the person are started and timed here"
+    clippy::print_stderr,
+    reason = "processes of the person are started and timed here, and what comes of them is told"
 )]
 
 mod crowd;
@@ -48,15 +49,17 @@ fn processes_that_are_killed_lose_nothing_and_do_nothing_twice() {
     for driver in drivers {
         driver.join().unwrap();
     }
+    crowd.say("nobody starts a run any more");
     crowd.over();
     for thread in threads {
         thread.join().unwrap();
     }
     crowd.finish_every_run();
+    crowd.say("every run is finished");
     let held = ledger::Held::read(&crowd);
     held.nothing_acknowledged_is_missing(&crowd);
     held.nothing_was_executed_twice();
     held.effects_are_those_of_the_record(&crowd);
     assert_eq!(crowd.call(&["audit", "verify"]).code, Some(0));
-    eprintln!("{}", crowd.tally(&held));
+    crowd.say(&crowd.tally(&held));
 }

@@ -86,6 +86,7 @@ pub async fn replay(recording: &Recording, judge: Arc<dyn Judge>) -> Result<Repl
         clock: Arc::new(StoppedClock),
         stamps: Arc::new(RecordedStamps::new(recording)),
         rows: None,
+        snapshots: None,
     };
     let ledger = Ledger::open(parts).await?;
     let handler = Arc::new(RecordedHandler::new(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
 use placet_ledger::clock::{Clock, Stamps};
 use placet_ledger::content::{Blob, Blobs, Contents, Salt};
 use placet_ledger::envelope::Envelope;
@@ -79,6 +80,7 @@ impl Stamps for RecordedStamps {
 /// Time stands still in a replay: whatever matters is in the records.
 pub(super) struct StoppedClock;
 
+#[async_trait]
 impl Clock for StoppedClock {
     fn now(&self) -> Timestamp {
         Timestamp::EPOCH
@@ -87,4 +89,6 @@ impl Clock for StoppedClock {
     fn monotonic_ms(&self) -> u64 {
         0
     }
+
+    async fn pause(&self, _ms: u64) {}
 }

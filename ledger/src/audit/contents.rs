@@ -117,8 +117,22 @@ impl ContentCheck {
     /// Lets go of what is not needed once a run has ended.
     pub(super) fn forget_ended(&mut self, envelope: &Envelope) {
         if matches!(envelope.event(), Event::RunFinished(_)) {
-            self.streams.remove(&envelope.stream());
+            self.forget(envelope.stream());
         }
+    }
+
+    /// Lets go of a stream.
+    pub(super) fn forget(&mut self, stream: StreamId) {
+        self.streams.remove(&stream);
+    }
+
+    /// Learns what was read of a stream there.
+    pub(super) fn borrow(&mut self, other: &Self, stream: StreamId) {
+        let held = Held {
+            seen: BTreeSet::new(),
+            aims: other.of(stream).clone(),
+        };
+        self.streams.insert(stream, held);
     }
 }
 

@@ -192,7 +192,17 @@ pub struct Report {
     pub content: ContentCounts,
     /// The automatic decisions.
     pub decisions: DecisionCounts,
+    /// What was not looked at.
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    pub unchecked: &'static [&'static str],
 }
+
+/// What verifying the records alone does not look at: what events say, contents, decisions, and
+/// streams as they are read by themselves.
+pub(super) const UNCHECKED: &[&str] = &["events", "contents", "decisions", "streams"];
+
+/// What verifying everything does not look at.
+pub(super) const ALL_CHECKED: &[&str] = &[];
 
 #[allow(
     clippy::trivially_copy_pass_by_ref,

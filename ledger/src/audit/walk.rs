@@ -1,4 +1,4 @@
-//! The walk over all records: parse, links, folds, decisions, tree.
+//! The walk over all records: parse, links and tree (`links`), folds, decisions.
 //!
 //! A stream that broke is no longer folded, since its state would be invented; its links and all
 //! other streams are still followed, so that one damage hides no other.
@@ -6,20 +6,20 @@
 use std::collections::BTreeMap;
 
 use super::contents::ContentCheck;
+use super::links::{Link, Links};
 use super::rejudge::{
     Again, expiry_differs, judge_again, judged_on, recorded_verdict, shown_weaker,
 };
 use super::report::{DecisionCounts, FindingKind, Findings, HeadPosition, Place};
 use crate::authority::{AuthorityState, Standing, evolve_authority};
 use crate::digest::{Digest, Purpose, digest};
-use crate::envelope::{Envelope, LinkError, RecordError, ledger_genesis, stream_genesis};
+use crate::envelope::{Envelope, Heading, RecordError};
 use crate::event::Event;
 use crate::gate_input::Bench;
-use crate::id::{LedgerId, Position, StreamId, Version};
+use crate::id::{Position, StreamId};
 use crate::judge::Judge;
-use crate::merkle::{Frontier, Root};
-use crate::run::{Origin, RunState, evolve};
-use crate::store::chain;
+use crate::run::{RunState, evolve};
+use crate::store::{Stored, chain};
 
 /// One record under verification.
 pub(super) struct Read {
@@ -43,15 +43,9 @@ impl Read {
     }
 }
 
-/// The newest record of a stream, as it was found.
-struct Chain {
-    place: Place,
-    version: Version,
-    digest: Digest,
-    /// The finding that blames the record before this one for the link between the two.
-    suspect: Option<usize>,
-    /// The tree over the records of this stream alone.
-    tree: Frontier,
+/// What a stream comes to.
+#[derive(Default)]
+struct Folded {
     broken: bool,
     state: Option<RunState>,
     /// Whether the run has ended; its state is let go of then, since nothing can follow.
@@ -63,76 +57,55 @@ pub(super) struct Walk<'a> {
     pub(super) findings: Findings,
     pub(super) contents: ContentCheck,
     pub(super) decisions: DecisionCounts,
+    pub(super) links: Links,
     judge: Option<&'a dyn Judge>,
-    head: Option<HeadPosition>,
-    /// The root at the size of the head.
-    root_at_head: Option<Root>,
-    frontier: Frontier,
-    /// Whether every leaf up to here was read.
-    rooted: bool,
-    next: Position,
-    ledger: Option<LedgerId>,
-    origin: Option<Origin>,
     journal: Option<StreamId>,
     authority: Option<AuthorityState>,
-    streams: BTreeMap<StreamId, Chain>,
+    streams: BTreeMap<StreamId, Folded>,
 }
 
 impl<'a> Walk<'a> {
     pub(super) fn new(head: Option<HeadPosition>, judge: Option<&'a dyn Judge>) -> Self {
-        let frontier = Frontier::new();
         Self {
             findings: Findings::default(),
             contents: ContentCheck::default(),
             decisions: DecisionCounts::default(),
+            links: Links::new(head),
             judge,
-            head,
-            root_at_head: head.filter(|head| head.size == 0).map(|_| frontier.root()),
-            frontier,
-            rooted: true,
-            next: Position::ZERO,
-            ledger: None,
-            origin: None,
             journal: None,
             authority: None,
             streams: BTreeMap::new(),
         }
     }
 
-    /// The position that must come next.
-    pub(super) fn next(&self) -> Position {
-        self.next
+    /// A walk over streams of the same ledger, each by itself, that knows what this one found out
+    /// about the ledger. Which authority is in force it has to be told.
+    pub(super) fn beside(&self) -> Self {
+        let mut walk = Self::new(None, self.judge);
+        walk.links.ledger = self.links.ledger;
+        walk.links.created = self.links.created;
+        walk.journal = self.journal;
+        if let Some(ledger) = self.links.ledger {
+            walk.contents.borrow(&self.contents, ledger.authority());
+        }
+        walk
     }
 
-    /// The ledger, as its first record says.
-    pub(super) fn ledger(&self) -> Option<LedgerId> {
-        self.ledger
+    /// Puts an authority in force for what comes next, and gives back the one that was.
+    pub(super) fn put_in_force(&mut self, now: Option<AuthorityState>) -> Option<AuthorityState> {
+        std::mem::replace(&mut self.authority, now)
     }
 
-    /// How many records were read.
-    pub(super) fn size(&self) -> u64 {
-        self.frontier.size()
-    }
-
-    /// The root over all records, if all were read.
-    pub(super) fn root(&self) -> Option<Root> {
-        self.rooted.then(|| self.frontier.root())
-    }
-
-    /// The root at the size of the head, if all up to there were read.
-    pub(super) fn root_at_head(&self) -> Option<Root> {
-        self.root_at_head
-    }
-
-    /// Every stream, with the tree over its records.
-    pub(super) fn streams(&self) -> Vec<(StreamId, Frontier)> {
-        let tree = |(stream, chain): (&StreamId, &Chain)| (*stream, chain.tree.clone());
-        self.streams.iter().map(tree).collect()
+    /// Lets go of a stream.
+    pub(super) fn forget(&mut self, stream: StreamId) {
+        self.streams.remove(&stream);
+        self.contents.forget(stream);
+        self.links.forget(stream);
     }
 
     /// Whether every run has ended; none where a run broke, so that nobody knows.
     pub(super) fn is_complete(&self) -> Option<bool> {
-        let authority = self.ledger.map(|ledger| ledger.authority());
+        let authority = self.links.ledger.map(|ledger| ledger.authority());
         let mut complete = true;
         for (stream, chain) in &self.streams {
             if Some(*stream) == authority || Some(*stream) == self.journal {
@@ -146,40 +119,24 @@ impl<'a> Walk<'a> {
         Some(complete)
     }
 
-    /// Says that the record at the next position cannot be read, and goes on behind it.
-    pub(super) fn skip_unreadable(&mut self, why: &str) {
-        self.findings.add_unreadable(self.next, why);
-        self.skip_to(self.next);
-    }
-
-    /// Goes on behind `position`, with records left out.
-    pub(super) fn skip_to(&mut self, position: Position) {
-        self.rooted = false;
-        self.next = after(position);
-    }
-
     /// A record of a whole log.
     pub(super) fn record(&mut self, read: &Read) {
-        if read.position != self.next {
-            let detail = format!("expected position {}, found {}", self.next, read.position);
-            self.findings
-                .add(Place::at(self.next), FindingKind::PositionGap, detail);
-            self.rooted = false;
-        }
-        // Always further, whatever positions the store gives.
-        self.next = after(read.position.max(self.next));
-        self.frontier.push(&read.digest);
-        if self.rooted && self.head.map(|head| head.size) == Some(self.frontier.size()) {
-            self.root_at_head = Some(self.frontier.root());
-        }
+        self.links
+            .leaf(read.position, &read.digest, &mut self.findings);
         self.content_of(read);
+    }
+
+    /// Records of a whole log of which nothing but bytes and headings is looked at.
+    pub(super) fn bare(&mut self, page: &[Stored]) {
+        for stored in page {
+            let findings = &mut self.findings;
+            self.links.bare(stored.position, &stored.bytes, findings);
+        }
     }
 
     /// A record of a part of a log: positions have gaps, and there is no root.
     pub(super) fn part(&mut self, read: &Read) {
-        self.rooted = false;
-        self.next = after(read.position);
-        self.frontier.push(&read.digest);
+        self.links.part(read.position);
         self.content_of(read);
     }
 
@@ -201,108 +158,41 @@ impl<'a> Walk<'a> {
             run: Some(header.stream),
             version: Some(header.version),
         };
-        let ledger = *self.ledger.get_or_insert(header.ledger);
-        if header.ledger != ledger {
-            let detail = format!("it belongs to ledger {}", header.ledger);
-            self.findings.add(place, FindingKind::RecordForeign, detail);
+        let heading = (&Heading::from(header), envelope.digest());
+        let link = self.links.follow(position, heading, &mut self.findings);
+        if link == Link::Foreign {
             return;
         }
-        let linked = self.link(ledger, place, envelope);
-        let mut chain = self
-            .streams
-            .remove(&header.stream)
-            .unwrap_or_else(|| Chain::new(place, envelope));
-        chain.broken |= !linked;
-        let state = chain.state.take();
-        if chain.broken {
-            if header.stream == ledger.authority() {
+        let mut folded = self.streams.remove(&header.stream).unwrap_or_default();
+        folded.broken |= link == Link::Broken;
+        let state = folded.state.take();
+        if folded.broken {
+            if header.stream == header.ledger.authority() {
                 // No decision is compared with an authority that nobody knows.
                 self.authority = None;
             }
             let decides = recorded_verdict(envelope.event(), None).is_some();
             self.decisions.unjudged = self.decisions.unjudged.saturating_add(decides.into());
         } else {
-            let evolved = if chain.ended {
+            let evolved = if folded.ended {
                 Err(String::from("the run has ended"))
             } else {
                 self.event(place, envelope, state)
             };
             match evolved {
                 Ok(state) => {
-                    chain.ended = state.as_ref().is_some_and(|s| s.outcome().is_some());
-                    chain.state = state.filter(|_| !chain.ended);
+                    folded.ended = state.as_ref().is_some_and(|s| s.outcome().is_some());
+                    folded.state = state.filter(|_| !folded.ended);
                 }
                 Err(why) => {
-                    chain.broken = true;
+                    folded.broken = true;
                     self.findings.add(place, FindingKind::EventIllegal, why);
                 }
             }
         }
-        chain.place = place;
-        chain.version = header.version;
-        chain.digest = envelope.digest();
-        chain.tree.push(&chain.digest);
-        self.streams.insert(header.stream, chain);
+        self.streams.insert(header.stream, folded);
         if let Event::LedgerCreated(created) = envelope.event() {
             self.journal.get_or_insert(created.journal);
-        }
-    }
-
-    /// Checks the link to the record before, and says whether it holds.
-    fn link(&mut self, ledger: LedgerId, place: Place, envelope: &Envelope) -> bool {
-        let stream = envelope.stream();
-        let Some(before) = self.streams.get_mut(&stream) else {
-            let genesis = self.genesis(ledger, stream);
-            // Where the ledger's first record is damaged, nothing is known of the others' genesis.
-            let prev = genesis.unwrap_or(envelope.header().prev);
-            let linked = envelope.verify_link(ledger, stream, Version::ZERO, prev);
-            if let Err(error) = &linked {
-                let detail = error.to_string();
-                self.findings.add(place, FindingKind::LinkBroken, detail);
-            }
-            return linked.is_ok();
-        };
-        let suspect = before.suspect.take();
-        let expected = before.version.next().unwrap_or(before.version);
-        let error = match envelope.verify_link(ledger, stream, expected, before.digest) {
-            Ok(()) => return true,
-            Err(error) => error,
-        };
-        if let Some(index) = suspect {
-            // The record before follows nothing and nothing follows it: it is the one.
-            let detail = format!("neither neighbour in its stream links to it: {error}");
-            self.findings.amend(index, before.place, detail);
-        }
-        match (&error, suspect) {
-            (LinkError::Previous { .. }, Some(_)) => {}
-            (LinkError::Previous { found, .. }, None) => {
-                // A link tells that one of its two sides was changed. It is the side before unless
-                // the next record does not link to this one either, which amends the finding.
-                let (digest, here) = (before.digest, envelope.version());
-                let detail = format!(
-                    "it has digest {digest}, but version {here} of its stream follows {found}: \
-                     one of the two was changed"
-                );
-                let blamed = before.place;
-                before.suspect = self.findings.add(blamed, FindingKind::LinkBroken, detail);
-                if blamed.run == Some(ledger.authority()) && blamed.version == Some(Version::ZERO) {
-                    self.origin = None;
-                }
-            }
-            (LinkError::Ledger(_) | LinkError::Stream(_) | LinkError::Version { .. }, _) => {
-                let detail = error.to_string();
-                self.findings.add(place, FindingKind::LinkBroken, detail);
-            }
-        }
-        false
-    }
-
-    fn genesis(&self, ledger: LedgerId, stream: StreamId) -> Option<Digest> {
-        if stream == ledger.authority() {
-            Some(ledger_genesis(ledger))
-        } else {
-            let origin = self.origin?;
-            Some(stream_genesis(ledger, &origin.created, stream))
         }
     }
 
@@ -317,8 +207,7 @@ impl<'a> Walk<'a> {
         if stream == ledger.authority() {
             let evolved = evolve_authority(self.authority.take(), envelope);
             let authority = evolved.map_err(|error| chain(&error))?;
-            let created = *authority.created();
-            self.origin = Some(Origin { ledger, created });
+            self.links.created = Some(*authority.created());
             self.authority = Some(authority);
             return Ok(None);
         }
@@ -398,23 +287,4 @@ impl<'a> Walk<'a> {
                 .add(place, FindingKind::VerdictDiffers, detail);
         }
     }
-}
-
-impl Chain {
-    fn new(place: Place, envelope: &Envelope) -> Self {
-        Self {
-            place,
-            version: envelope.version(),
-            digest: envelope.digest(),
-            suspect: None,
-            tree: Frontier::new(),
-            broken: false,
-            state: None,
-            ended: false,
-        }
-    }
-}
-
-fn after(position: Position) -> Position {
-    Position::new(position.get().saturating_add(1))
 }

@@ -14,19 +14,24 @@ pub struct CanonicalError {
 
 /// Whether `bytes` are exactly one canonical JSON value.
 pub fn check(bytes: &[u8]) -> Result<(), CanonicalError> {
-    if let Err(error) = std::str::from_utf8(bytes) {
-        return Err(CanonicalError {
-            at: error.valid_up_to(),
-            why: "not UTF-8",
-        });
-    }
-    let mut scan = Scan { bytes, at: 0 };
+    let mut scan = Scan::new(bytes)?;
     scan.value(0)?;
-    if scan.at == bytes.len() {
-        Ok(())
-    } else {
-        Err(scan.wrong("bytes after the value"))
+    scan.end()
+}
+
+/// The same, where the value must be an object: shows each of its own fields, its key as it stands
+/// between the quotes and its value as it lies, in order. What was shown counts only if all of
+/// `bytes` are canonical in the end.
+pub fn check_fields<'a>(
+    bytes: &'a [u8],
+    show: impl FnMut(&'a [u8], &'a [u8]),
+) -> Result<(), CanonicalError> {
+    let mut scan = Scan::new(bytes)?;
+    if scan.peek() != Some(b'{') {
+        return Err(scan.wrong("expected an object"));
     }
+    scan.object(0, show)?;
+    scan.end()
 }
 
 struct Scan<'a> {
@@ -35,6 +40,24 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
+    fn new(bytes: &'a [u8]) -> Result<Self, CanonicalError> {
+        match std::str::from_utf8(bytes) {
+            Ok(_) => Ok(Self { bytes, at: 0 }),
+            Err(error) => Err(CanonicalError {
+                at: error.valid_up_to(),
+                why: "not UTF-8",
+            }),
+        }
+    }
+
+    fn end(&self) -> Result<(), CanonicalError> {
+        if self.at == self.bytes.len() {
+            Ok(())
+        } else {
+            Err(self.wrong("bytes after the value"))
+        }
+    }
+
     fn wrong(&self, why: &'static str) -> CanonicalError {
         CanonicalError { at: self.at, why }
     }
@@ -66,7 +89,7 @@ impl<'a> Scan<'a> {
             return Err(self.wrong("nested too deeply"));
         }
         match self.peek() {
-            Some(b'{') => self.object(depth),
+            Some(b'{') => self.object(depth, |_, _| {}),
             Some(b'[') => self.array(depth),
             Some(b'"') => self.string().map(|_| ()),
             Some(b't') => self.word(b"true"),
@@ -78,7 +101,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<(), CanonicalError> {
+    fn object(
+        &mut self,
+        depth: usize,
+        mut show: impl FnMut(&'a [u8], &'a [u8]),
+    ) -> Result<(), CanonicalError> {
         self.bump();
         if self.peek() == Some(b'}') {
             self.bump();
@@ -99,7 +126,9 @@ impl<'a> Scan<'a> {
             }
             last = Some(key);
             self.eat(b':', "expected a colon")?;
+            let begin = self.at;
             self.value(depth.saturating_add(1))?;
+            show(key, self.bytes.get(begin..self.at).unwrap_or_default());
             match self.peek() {
                 Some(b',') => self.bump(),
                 _ => return self.eat(b'}', "expected a comma or the end of the object"),
@@ -147,12 +176,8 @@ impl<'a> Scan<'a> {
         self.bump();
         let start = self.at;
         loop {
-            // What needs no look of its own is passed over in one go.
             let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let plain = rest
-                .iter()
-                .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
-            self.at = self.at.saturating_add(plain.unwrap_or(rest.len()));
+            self.at = self.at.saturating_add(plain(rest));
             match self.peek() {
                 Some(b'"') => {
                     let inner = self.bytes.get(start..self.at).unwrap_or_default();
@@ -194,6 +219,38 @@ impl<'a> Scan<'a> {
             _ => Err(self.wrong(why)),
         }
     }
+}
+
+/// How many bytes of a string need no look of their own.
+fn plain(bytes: &[u8]) -> usize {
+    // Eight at a time: strings are most of a record, and digests most of those.
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut before = 0_usize;
+    for word in words {
+        let marks = marked(u64::from_le_bytes(*word));
+        if marks != 0 {
+            return before.saturating_add((marks.trailing_zeros() / 8) as usize);
+        }
+        before = before.saturating_add(8);
+    }
+    let is_marked = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    before.saturating_add(rest.iter().position(is_marked).unwrap_or(rest.len()))
+}
+
+/// The highest bit of each quote, backslash and control character among eight bytes. Of the bits
+/// that are set the lowest is right; what is borrowed may set one above it.
+const fn marked(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGHS: u64 = ONES << 7;
+    const QUOTES: u64 = ONES * b'"' as u64;
+    const BACKSLASHES: u64 = ONES * b'\\' as u64;
+    const SPACES: u64 = ONES * 0x20;
+    let quote = word ^ QUOTES;
+    let backslash = word ^ BACKSLASHES;
+    let zeros = (quote.wrapping_sub(ONES) & !quote)
+        | (backslash.wrapping_sub(ONES) & !backslash)
+        | (word.wrapping_sub(SPACES) & !word);
+    zeros & HIGHS
 }
 
 /// Whether a sign and digits are an integer within the bounds, without a zero in front.
@@ -288,7 +345,38 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_fields_of_the_value_itself_are_shown() {
+        let mut shown = Vec::new();
+        let text = br#"{"a":{"b":[1,"x\\"]},"c\"":"\n","d":-1}"#;
+        check_fields(text, |key, value| shown.push((key, value))).unwrap();
+        let fields: [(&[u8], &[u8]); 3] = [
+            (b"a", br#"{"b":[1,"x\\"]}"#),
+            (br#"c\""#, br#""\n""#),
+            (b"d", b"-1"),
+        ];
+        assert_eq!(shown, fields);
+        assert_eq!(check_fields(b"{}", |_, _| panic!("it has none")), Ok(()));
+        for wrong in ["[]", "1", "\"{\"", "", "{}{}", "{\"a\":null}"] {
+            assert!(
+                check_fields(wrong.as_bytes(), |_, _| {}).is_err(),
+                "{wrong}"
+            );
+        }
+    }
+
     proptest! {
+        #[test]
+        fn bytes_are_passed_over_up_to_the_first_that_needs_a_look(
+            bytes in prop::collection::vec(
+                prop_oneof![any::<u8>(), 0x1e..0x24_u8, 0x5b..0x5e_u8, 0x9e..0xa4_u8, 0x7e..0x82_u8],
+                0..40,
+            ),
+        ) {
+            let one = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
+            prop_assert_eq!(plain(&bytes), one.unwrap_or(bytes.len()));
+        }
+
         /// Whatever the checker accepts is what the writer would have written.
         #[test]
         fn accepted_bytes_are_written_back_the_same(text in "[\\{\\}\\[\\],:\"\\\\a-cnu0-9 .-]{0,24}") {

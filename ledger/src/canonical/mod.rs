@@ -7,7 +7,7 @@
 
 mod check;
 
-pub use check::{CanonicalError, check};
+pub use check::{CanonicalError, check, check_fields};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -103,7 +103,8 @@ fn write_number(
     Ok(())
 }
 
-fn write_string(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+/// Writes a string with its quotes.
+pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     // serde_json writes the shortest escapes: two characters where JSON has them, \u00xx for other
     // controls, everything else as it is.
     serde_json::to_writer(out, text)?;

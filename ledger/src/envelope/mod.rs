@@ -3,6 +3,8 @@
 //! The stored bytes are the event: they are hashed, exported and verified as they lie, and never
 //! written again from what was parsed.
 
+mod heading;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,8 @@ use crate::event::{Event, EventError};
 use crate::id::{EventId, LedgerId, Position, StreamId, Version};
 use crate::limits::RECORD_BYTES_MAX;
 use crate::time::Timestamp;
+
+pub use heading::Heading;
 
 /// The record format that this release writes.
 const FORMAT: u32 = 1;
@@ -238,6 +242,17 @@ impl Envelope {
         &self.event
     }
 
+    /// The body as it lies in the stored bytes.
+    pub fn body(&self) -> Option<&str> {
+        #[derive(Deserialize)]
+        struct Body<'a> {
+            #[serde(borrow)]
+            body: &'a RawValue,
+        }
+        let record: Body<'_> = serde_json::from_slice(&self.bytes).ok()?;
+        Some(record.body.get())
+    }
+
     /// The contents that it names.
     pub fn blobs(&self) -> &Blobs {
         &self.blobs
@@ -261,23 +276,7 @@ impl Envelope {
         expected: Version,
         prev: Digest,
     ) -> Result<(), LinkError> {
-        if self.header.ledger != ledger {
-            Err(LinkError::Ledger(self.header.ledger))
-        } else if self.header.stream != stream {
-            Err(LinkError::Stream(self.header.stream))
-        } else if self.header.version != expected {
-            Err(LinkError::Version {
-                expected,
-                found: self.header.version,
-            })
-        } else if self.header.prev != prev {
-            Err(LinkError::Previous {
-                expected: prev,
-                found: self.header.prev,
-            })
-        } else {
-            Ok(())
-        }
+        Heading::from(&self.header).verify_link(ledger, stream, expected, prev)
     }
 }
 

@@ -61,6 +61,50 @@ fn a_record_that_was_touched_anywhere_is_refused_or_has_another_digest() {
 }
 
 #[test]
+fn a_heading_is_read_as_the_whole_record_has_it() {
+    for line in RECORDS.lines() {
+        let whole = Envelope::parse(line.as_bytes()).unwrap();
+        let heading = Heading::read(line.as_bytes()).unwrap();
+        assert_eq!(heading, Heading::from(whole.header()));
+        for at in 0..line.len() {
+            let mut bytes = line.as_bytes().to_vec();
+            bytes[at] ^= 1;
+            let heading = Heading::read(&bytes).ok();
+            // What is a record of ours has a heading; not all that has one is a record of ours.
+            if let Ok(changed) = Envelope::parse(bytes) {
+                assert_eq!(heading, Some(Heading::from(changed.header())), "{at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_heading_is_refused_with_fields_that_are_not_those_of_a_record() {
+    let line = RECORDS.lines().nth(6).unwrap();
+    for (from, to) in [
+        ("\"at\"", "\"au\""),
+        ("\"v\":1", "\"v\":2"),
+        ("\"v\":1,", ""),
+        ("\"v\":1", "\"v\":-1"),
+        ("\"v\":1", "\"v\":\"1\""),
+        ("\"v\":1", "\"u\":1,\"v\":1"),
+        ("\"ledger\":\"6", "\"ledger\":\"g"),
+        ("\"ledger\":\"", "\"ledger\":\"\\n"),
+        ("{\"actor\"", "{ \"actor\""),
+    ] {
+        assert!(line.contains(from), "{from}");
+        let changed = line.replacen(from, to, 1);
+        assert!(Heading::read(changed.as_bytes()).is_err(), "{changed}");
+        assert!(Envelope::parse(changed.as_bytes()).is_err(), "{changed}");
+    }
+    let long = vec![b'{'; RECORD_BYTES_MAX + 1];
+    assert!(matches!(
+        Heading::read(&long),
+        Err(RecordError::TooLarge(_))
+    ));
+}
+
+#[test]
 fn links_name_what_is_wrong() {
     let all: Vec<_> = RECORDS
         .lines()

@@ -10,13 +10,13 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::io::Errno;
+use rustix::fs::{FlockOperation, flock};
 
 use crate::id::RunId;
+use crate::lock::{flags, is_at, try_lock};
 use crate::process::{EndError, Process};
 
 #[cfg(test)]
@@ -218,32 +218,4 @@ fn held(path: &Path, file: File) -> io::Result<Option<Held>> {
     }
     let by = serde_json::from_slice(&said).ok();
     Ok(Some(Held { by }))
-}
-
-fn try_lock(file: &File, how: FlockOperation) -> io::Result<bool> {
-    loop {
-        match flock(file, how) {
-            Ok(()) => return Ok(true),
-            Err(Errno::WOULDBLOCK) => return Ok(false),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// Whether a path still names this file.
-fn is_at(path: &Path, file: &File) -> io::Result<bool> {
-    let here = match fs::symlink_metadata(path) {
-        Ok(here) => here,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    let open = file.metadata()?;
-    Ok((here.dev(), here.ino()) == (open.dev(), open.ino()))
-}
-
-/// Neither a link is followed nor a pipe waited for.
-fn flags() -> i32 {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    i32::try_from(flags.bits()).unwrap_or_default()
 }

@@ -1,7 +1,9 @@
 //! The two ways to a ledger: it is held in this process, or by another one behind a socket.
 
+use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use async_trait::async_trait;
 
@@ -72,7 +74,7 @@ impl Door {
                 inside,
             }) => {
                 let server = Server::start(Arc::clone(&owner), listener, build, (keys, inside));
-                let failed = |error: std::io::Error| LedgerError::Failed(error.to_string());
+                let failed = |error: io::Error| LedgerError::Failed(error.to_string());
                 Some(server.map_err(failed)?)
             }
         };
@@ -97,6 +99,33 @@ impl Door {
     /// Whether the ledger is held in this process.
     pub fn is_owner(&self) -> bool {
         matches!(self.0, Way::Owner(_))
+    }
+
+    /// Has a ledger that is held here let go of, once its store takes no more writes: whoever is
+    /// next opens it anew and finds what is on disk, this process among them.
+    pub(super) fn let_go_when_closed(&self) -> io::Result<()> {
+        let Way::Owner(held) = &self.0 else {
+            return Ok(());
+        };
+        let closed = held.owner.kept().when_closed();
+        let held = Arc::downgrade(held);
+        let waits = thread::Builder::new().name(String::from("placet-let-go"));
+        waits.spawn(move || {
+            if let (Ok(()), Some(held)) = (closed.recv(), held.upgrade()) {
+                held.let_go();
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Why nothing goes through any more, where that is known.
+    pub(super) fn shut(&self) -> Option<String> {
+        match &self.0 {
+            Way::Owner(held) if held.owner.kept().is_leaving() => {
+                Some(String::from("its store takes no more writes"))
+            }
+            Way::Owner(_) | Way::Remote(_) => None,
+        }
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {
@@ -129,11 +158,8 @@ impl Door {
                     act,
                     sending,
                 } = sent;
-                if sending.again {
-                    let before = held.owner.recorded(run.stream(), sending.id, sending.since);
-                    if let Some(records) = before.await? {
-                        return Ok(records);
-                    }
+                if let Some(records) = held.owner.before(run.stream(), *sending).await? {
+                    return Ok(records);
                 }
                 let from = Sent {
                     caller: by,
@@ -150,6 +176,14 @@ impl Door {
 }
 
 impl Held {
+    /// Serves nobody, closes the store and has it no more. Where the disk does not answer, that is
+    /// only once it does: until then the store could still change, and is locked.
+    fn let_go(&self) {
+        tracing::error!("the ledger is let go of, since its store takes no more writes");
+        self.end();
+        self.owner.kept().let_go();
+    }
+
     fn end(&self) {
         let server = self
             .server

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::door::{Door, Way};
-use super::{DOORS_MAX, Ledger, lock};
+use super::{DOORS_MAX, Ledger, lets_go, lock};
 use crate::error::LedgerError;
 use crate::id::RunId;
 use crate::remote::client::Unsettled;
@@ -61,9 +61,16 @@ impl Ledger {
             return Ok(());
         }
         lock(&self.0.handover).leave(shut);
+        if let Way::Owner(held) = &shut.0 {
+            // What was staged here was in memory alone.
+            let lost = held.owner.forget_staged_here().await;
+            let gone = |run| (run, LedgerError::Closed(why.clone()));
+            lock(&self.0.lost).extend(lost.into_iter().map(gone));
+        }
         let mut tries = 0_usize;
         loop {
             let door = opener.open().await?;
+            lets_go(&door)?;
             let (given_up, commands) = lock(&self.0.handover).try_door(&door);
             match hand_over(&door, given_up, commands).await {
                 Ok(lost) => {

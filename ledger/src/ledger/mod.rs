@@ -18,10 +18,18 @@ macro_rules! through {
             }
             let here = $ledger.door();
             let $again = tries > 0;
-            let done = {
-                let $door = &here.0;
-                // In a box, so that whoever waits for it is not as large as all ways together.
-                Box::pin(async { $work }).await
+            let done = match here.shut() {
+                Some(why) => Err(LedgerError::Unreachable(why)),
+                None => {
+                    let $door = &here.0;
+                    // In a box, so that whoever waits for it is not as large as all ways together.
+                    Box::pin(async { $work }).await
+                }
+            };
+            let done = match (done, here.shut()) {
+                // It was let go of meanwhile.
+                (Err(LedgerError::Read(_)), Some(why)) => Err(LedgerError::Unreachable(why)),
+                (done, _) => done,
             };
             match done {
                 Err(LedgerError::Unreachable(why)) if tries < DOORS_MAX => {
@@ -58,8 +66,8 @@ use crate::envelope::Envelope;
 use crate::error::LedgerError;
 use crate::gate_input::Bench;
 use crate::id::{CallId, CommandId, DriverId, LedgerId, RunId, Version};
-use crate::owner::{Begun, Owner, Parts, Seat, Sent, Work};
-use crate::remote::client::{Sending, Unsettled};
+use crate::owner::{Begun, Parts, Seat, Sending, Sent, Work};
+use crate::remote::client::Unsettled;
 use crate::run::{Caller, Command, RunState};
 use crate::time::Timestamp;
 
@@ -102,6 +110,7 @@ impl Ledger {
     /// A ledger that several processes share.
     pub async fn shared(opener: Arc<dyn Opener>) -> Result<Self, LedgerError> {
         let door = opener.open().await?;
+        lets_go(&door)?;
         Ok(Self::behind(door, Some(opener)))
     }
 
@@ -346,7 +355,7 @@ impl Ledger {
             match door {
                 Way::Owner(held) => {
                     let owner = &held.owner;
-                    match before(owner, run.stream(), sending).await {
+                    match owner.before(run.stream(), sending).await {
                         Ok(None) => owner.act_on(run, here(caller, sending), act.clone()).await,
                         Ok(Some(records)) => Ok(records),
                         Err(error) => Err(error),
@@ -392,7 +401,7 @@ impl Ledger {
             match door {
                 Way::Owner(held) => {
                     let owner = &held.owner;
-                    match before(owner, run.stream(), sending).await {
+                    match owner.before(run.stream(), sending).await {
                         Ok(None) => {
                             owner
                                 .begin(run, (Seat::here(), Some(sending.id)), start)
@@ -427,7 +436,7 @@ impl Ledger {
             match door {
                 Way::Owner(held) => {
                     let owner = &held.owner;
-                    let before = before(owner, stream, sending).await;
+                    let before = owner.before(stream, sending).await;
                     match before.map(|records| records.and_then(|all| all.into_iter().next())) {
                         Ok(None) => {
                             let sent = here(caller, sending);
@@ -451,6 +460,11 @@ impl Ledger {
     }
 }
 
+fn lets_go(door: &Door) -> Result<(), LedgerError> {
+    let waits = door.let_go_when_closed();
+    waits.map_err(|error| LedgerError::Failed(error.to_string()))
+}
+
 /// Somebody in this process, with a command that was given an id.
 fn here(caller: &Caller, sending: Sending) -> Sent<'_> {
     Sent {
@@ -458,18 +472,6 @@ fn here(caller: &Caller, sending: Sending) -> Sent<'_> {
         seat: Seat::here(),
         id: Some(sending.id),
     }
-}
-
-/// What came of a command that was sent before, if it is one.
-async fn before(
-    owner: &Owner,
-    stream: crate::id::StreamId,
-    sending: Sending,
-) -> Result<Option<Vec<Envelope>>, LedgerError> {
-    if !sending.again {
-        return Ok(None);
-    }
-    owner.recorded(stream, sending.id, sending.since).await
 }
 
 fn new_sending(since: Option<Version>) -> Result<Sending, LedgerError> {

@@ -25,6 +25,16 @@ pub enum FrontierError {
     TooLarge(u64),
 }
 
+/// Why one tree does not join another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a tree over {next} leaves does not join one over {size}")]
+pub struct JoinError {
+    /// The size of the tree before.
+    pub size: u64,
+    /// The size of the tree that was to join it.
+    pub next: u64,
+}
+
 /// A tree that grows, by the roots of its complete subtrees.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frontier {
@@ -75,6 +85,23 @@ impl Frontier {
         size > before && self.hashes.get(..common) == earlier.hashes.get(..common)
     }
 
+    /// Appends all leaves of the tree over those that follow. Its subtrees must be subtrees of the
+    /// whole: the largest of them must begin at a multiple of its size.
+    pub fn join(&mut self, next: &Self) -> Result<(), JoinError> {
+        let (size, added) = (self.size, next.size);
+        let failed = JoinError { size, next: added };
+        let largest = added.checked_ilog2().map_or(1, |level| 1 << level);
+        let all = size.checked_add(added).filter(|all| *all <= SIZE_MAX);
+        if !size.is_multiple_of(largest) || all.is_none() {
+            return Err(failed);
+        }
+        let levels = (0..u64::BITS).rev().filter(|level| added >> level & 1 == 1);
+        for (level, hash) in levels.zip(&next.hashes) {
+            self.push_subtree(level, *hash);
+        }
+        Ok(())
+    }
+
     /// Size (8 bytes, big-endian), then 32 bytes for each subtree, the largest first.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.size.to_be_bytes().to_vec();
@@ -104,15 +131,21 @@ impl Frontier {
         })
     }
 
-    /// Appends a leaf; each bit of the size that carries joins two subtrees of equal size.
+    /// Appends a leaf.
     pub(super) fn push_leaf(&mut self, leaf: Hash) {
-        let mut hash = leaf;
-        for _ in 0..self.size.trailing_ones() {
+        self.push_subtree(0, leaf);
+    }
+
+    /// Appends a subtree of 2^level leaves, where the size is a multiple of that; each bit of the
+    /// size that carries joins two subtrees of equal size.
+    fn push_subtree(&mut self, level: u32, subtree: Hash) {
+        let mut hash = subtree;
+        for _ in 0..(self.size >> level).trailing_ones() {
             if let Some(left) = self.hashes.pop() {
                 hash = node_hash(&left, &hash);
             }
         }
         self.hashes.push(hash);
-        self.size = self.size.saturating_add(1);
+        self.size = self.size.saturating_add(1 << level);
     }
 }

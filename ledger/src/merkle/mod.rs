@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::digest::{Digest, DigestError};
 
-pub use frontier::{Frontier, FrontierError};
+pub use frontier::{Frontier, FrontierError, JoinError};
 
 /// The hash of a leaf, of a node or of a whole tree.
 type Hash = [u8; 32];

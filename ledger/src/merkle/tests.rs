@@ -121,6 +121,25 @@ fn reads_only_as_many_hashes_as_the_size_has_subtrees() {
 }
 
 #[test]
+fn a_tree_that_would_not_lie_at_a_multiple_of_its_size_does_not_join() {
+    let over = |count| {
+        let mut frontier = Frontier::new();
+        events(count).iter().for_each(|event| frontier.push(event));
+        frontier
+    };
+    for (before, next) in [(1, 2), (3, 2), (2, 4), (6, 5), (4, 8)] {
+        let mut tree = over(before);
+        let error = tree.join(&over(next)).unwrap_err();
+        assert_eq!((error.size, error.next), (before.into(), next.into()));
+        assert_eq!(tree, over(before));
+    }
+    let endless = [(u64::MAX >> 1).to_be_bytes().as_slice(), &[0; 63 * 32]].concat();
+    let mut endless = Frontier::from_bytes(&endless).unwrap();
+    assert!(endless.join(&over(1)).is_err());
+    assert!(endless.join(&Frontier::new()).is_ok());
+}
+
+#[test]
 fn roots_are_64_lower_case_hex_digits() {
     let root = Frontier::new().root();
     let json = serde_json::to_string(&root).unwrap();
@@ -146,6 +165,38 @@ proptest! {
         }
         let hashes: Vec<Hash> = leaves.iter().map(|leaf| leaf_hash(leaf)).collect();
         prop_assert_eq!(frontier.root(), Root(tree_hash(&hashes)));
+    }
+
+    #[test]
+    fn trees_join_to_the_tree_over_all_where_the_cut_is_a_multiple(
+        level in 0..7_u32,
+        tiles in 0..9_usize,
+        rest in 0..200_usize,
+    ) {
+        let tile = 1_usize << level;
+        let rest = rest % tile + usize::from(tiles % 2 == 0) * tile;
+        let before = tiles * tile;
+        let events = events(u32::try_from(before + rest).unwrap());
+        let over = |events: &[Digest]| {
+            let mut frontier = Frontier::new();
+            events.iter().for_each(|event| frontier.push(event));
+            frontier
+        };
+        let mut joined = Frontier::new();
+        for events in events.chunks(tile) {
+            joined.join(&over(events)).unwrap();
+        }
+        prop_assert_eq!(&joined, &over(&events));
+        let (left, right) = (over(&events[..before]), over(&events[before..]));
+        let mut joined = left.clone();
+        let largest = rest.checked_ilog2().map_or(1, |level| 1 << level);
+        match joined.join(&right) {
+            Ok(()) => prop_assert_eq!(joined, over(&events)),
+            Err(error) => {
+                prop_assert!(before % largest != 0, "{}", error);
+                prop_assert_eq!(joined, left);
+            }
+        }
     }
 
     #[test]

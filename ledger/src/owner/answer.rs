@@ -84,8 +84,8 @@ impl Owner {
             return Err(Rejection::Expired(late).into());
         }
         let command = Command::Answer(set.clone());
-        self.stage(run, &mut cell, sent, (command, notes(set)))?;
-        self.commit_cell(run, &mut cell).await
+        let staged = self.stage(run, &mut cell, sent, (command, notes(set)))?;
+        self.commit_own(run, &mut cell, staged.len()).await
     }
 
     /// Records what a person says about a run: what a driver decided before is durable first, and
@@ -113,7 +113,7 @@ impl Owner {
                 }
             }
         }
-        self.commit_cell(run, &mut cell).await?;
+        self.commit_own(run, &mut cell, recorded.len()).await?;
         Ok(recorded)
     }
 

@@ -96,7 +96,7 @@ impl Owner {
             Event::ExecutionStarted(event) => Some(event.clone()),
             _ => None,
         });
-        self.commit_cell(run, &mut cell).await?;
+        self.commit_own(run, &mut cell, recorded.len()).await?;
         Ok(match started {
             None => Begun::Refused,
             Some(started) => {
@@ -169,7 +169,8 @@ impl Owner {
         let record = self.read_back(run, proposed.version).await?;
         let ledger = cell.state(run)?.ledger();
         let digest = match record.event() {
-            Event::CallProposed(body) if body.call == call => {
+            Event::CallProposed(event) if event.call == call => {
+                let body = record.body().ok_or(LedgerError::Unproven(call))?;
                 Some(proposal_digest(ledger, run, body, record.blobs())?)
             }
             _ => None,

@@ -13,12 +13,9 @@ use crate::content::{Blob, Blobs, Commitment, Content, Contents, Media, Text, Te
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
 use crate::id::{RunId, StreamId, Version};
-use crate::run::{FoldError, Head, RunState, evolve};
+use crate::run::{Call, FoldError, Head, Phase, RunState, Snapshot, evolve};
 use crate::store::pages::each_of_stream;
 use crate::store::{Batch, Expected, chain};
-
-/// Contents that are asked for together: a store opens them one by one.
-const CONTENTS_AT_ONCE: usize = 64;
 
 /// A run in memory.
 #[derive(Default)]
@@ -37,6 +34,8 @@ pub(super) struct Cell {
     pub(super) judged: Option<Version>,
     /// The newest record that is durable.
     pub(super) durable: Option<Head>,
+    /// The version of the newest state that is kept beside the log.
+    pub(super) kept: Option<Version>,
     /// Contents by what they say: equal text of one run has one commitment.
     known: BTreeMap<(Media, Arc<[u8]>), Blob>,
 }
@@ -76,18 +75,34 @@ impl Cell {
             || bytes.saturating_add(contents) >= STAGED_BYTES_MAX
     }
 
+    /// Whether memory alone knows something of it, or somebody may act on a permit for it.
+    pub(super) fn must_stay(&self) -> bool {
+        let executing = |call: &Call| matches!(call.phase(), Phase::Executing { .. });
+        let acts = |state: &RunState| state.batch().any(executing);
+        !self.staged.records.is_empty() || self.state.as_ref().is_some_and(acts)
+    }
+
     pub(super) fn state(&self, run: RunId) -> Result<&RunState, LedgerError> {
         self.state.as_ref().ok_or(LedgerError::NoRun(run))
     }
 
-    fn learn(&mut self, blobs: &Blobs) {
-        for blob in blobs.values() {
+    fn learn(&mut self, blobs: impl Iterator<Item = Blob>) {
+        for blob in blobs {
             if let Some(content) = self.contents.get(&blob.commitment) {
                 self.known
                     .entry((blob.media, content.bytes.clone()))
-                    .or_insert(*blob);
+                    .or_insert(blob);
             }
         }
+    }
+
+    /// Its state as it can be kept beside the log; only what is durable can.
+    pub(super) fn snapshot(&self) -> Option<Vec<u8>> {
+        let state = self.state.as_ref()?;
+        // One that lacked the commitment of a text would lose it to whoever goes on from there.
+        let whole = self.known.len() == self.contents.len();
+        let durable = self.durable == Some(state.head());
+        (whole && durable).then(|| Snapshot::write(state, self.known.values().copied()))
     }
 }
 
@@ -133,7 +148,7 @@ impl Interned {
 impl Owner {
     /// The cell of a run, locked, and loaded from the store if it was not.
     pub(super) async fn cell(&self, run: RunId) -> Result<OwnedMutexGuard<Cell>, LedgerError> {
-        let cell = lock(&self.cells).entry(run).or_default().clone();
+        let cell = lock(&self.cells).take(run, || self.driven());
         let mut guard = cell.lock_owned().await;
         if !guard.loaded
             && let Err(error) = self.load(run, &mut guard).await
@@ -146,45 +161,79 @@ impl Owner {
 
     async fn load(&self, run: RunId, cell: &mut Cell) -> Result<(), LedgerError> {
         cell.forget();
-        let (origin, stream) = (self.origin(), run.stream());
+        let stream = run.stream();
         if self.is_reserved(stream) {
             return Err(LedgerError::NoRun(run));
         }
+        let kept = self.kept_state(run);
+        let version = kept.as_ref().map(|kept| kept.state.head().version);
+        let gone_on = match kept {
+            Some(kept) => self.fold(run, Some(kept)).await.inspect_err(|error| {
+                tracing::debug!(%run, error = chain(error), "a kept state does not fit the log");
+            }),
+            None => Ok(None),
+        };
+        let folded = match gone_on {
+            Ok(Some(folded)) => {
+                cell.kept = version;
+                Some(folded)
+            }
+            Ok(None) | Err(_) => self.fold(run, None).await?,
+        };
+        if let Some(Snapshot { state, blobs }) = folded {
+            let wanted: Vec<_> = blobs.keys().copied().collect();
+            cell.contents = self.parts.store.content(stream, &wanted).await?;
+            cell.learn(blobs.into_values());
+            cell.durable = Some(state.head());
+            cell.state = Some(state);
+        }
+        cell.loaded = true;
+        self.keep(run, cell);
+        Ok(())
+    }
+
+    /// Folds the records of a run: those after a kept state, where the log has the record of that,
+    /// else all of them.
+    async fn fold(
+        &self,
+        run: RunId,
+        kept: Option<Snapshot>,
+    ) -> Result<Option<Snapshot>, LedgerError> {
+        let (origin, stream) = (self.origin(), run.stream());
         let quarantined = |error: FoldError| LedgerError::Quarantined {
             run,
             why: chain(&error),
         };
-        let mut blobs = Vec::new();
-        let state = &mut cell.state;
-        each_of_stream(&*self.parts.store, stream, Version::ZERO, |recorded| {
+        let unfit = || LedgerError::Integrity(format!("the log of {run} does not lead to it"));
+        let mut awaited = kept.as_ref().map(|kept| kept.state.head());
+        let from = awaited.map_or(Version::ZERO, |head| head.version);
+        let (mut state, mut blobs) = match kept {
+            Some(kept) => (Some(kept.state), kept.blobs),
+            None => (None, BTreeMap::new()),
+        };
+        each_of_stream(&*self.parts.store, stream, from, |recorded| {
             self.records_read.fetch_add(1, Ordering::Relaxed);
             let envelope = recorded.envelope;
+            if let Some(head) = awaited.take() {
+                let is_it = (envelope.version(), envelope.digest()) == (head.version, head.digest);
+                return if is_it { Ok(()) } else { Err(unfit()) };
+            }
             origin
                 .verify_link(stream, state.as_ref(), &envelope)
                 .map_err(|error| quarantined(error.into()))?;
             let evolved = evolve(state.take(), &envelope);
-            *state = Some(evolved.map_err(|error| quarantined(error.into()))?);
+            state = Some(evolved.map_err(|error| quarantined(error.into()))?);
             self.events_folded.fetch_add(1, Ordering::Relaxed);
-            blobs.push(envelope.blobs().clone());
-            Ok::<_, LedgerError>(())
+            for blob in envelope.blobs().values() {
+                blobs.entry(blob.commitment).or_insert(*blob);
+            }
+            Ok(())
         })
         .await?;
-        let mut wanted: Vec<_> = blobs
-            .iter()
-            .flat_map(|blobs| blobs.values().map(|blob| blob.commitment))
-            .collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        for some in wanted.chunks(CONTENTS_AT_ONCE) {
-            cell.contents
-                .extend(self.parts.store.content(stream, some).await?);
+        if awaited.is_some() {
+            return Err(unfit());
         }
-        for blobs in &blobs {
-            cell.learn(blobs);
-        }
-        cell.durable = cell.state.as_ref().map(RunState::head);
-        cell.loaded = true;
-        Ok(())
+        Ok(state.map(|state| Snapshot { state, blobs }))
     }
 
     /// Whether a stream is the authority stream or the journal, which are no runs.

@@ -49,6 +49,14 @@ impl Owner {
                 *cell = kept;
                 cell.staged_by.clear();
                 cell.durable = head;
+                // Nothing that a person or an execution waits for is held up by it.
+                if !batch
+                    .records
+                    .iter()
+                    .any(|record| record.event().is_anchored())
+                {
+                    self.keep(run, cell);
+                }
                 Ok(())
             }
             Err(AppendError::Busy) => {
@@ -65,6 +73,21 @@ impl Owner {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The same for a command that is an append of its own, of so many records: where the store
+    /// is too busy, whoever sent it hears so, and nothing of it comes with a later append.
+    pub(super) async fn commit_own(
+        &self,
+        run: RunId,
+        cell: &mut Cell,
+        records: usize,
+    ) -> Result<(), LedgerError> {
+        let done = self.commit_cell(run, cell).await;
+        if let (Err(LedgerError::Busy), true) = (&done, cell.staged.records.len() == records) {
+            cell.forget();
+        }
+        done
     }
 
     /// Keeps what stands, and reads what moved; the append that failed is reported all the same.

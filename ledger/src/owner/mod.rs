@@ -8,14 +8,16 @@ mod answer;
 mod authority;
 mod begin;
 mod cell;
+mod cells;
 mod commit;
 mod journal;
+mod kept;
 mod news;
 mod seats;
 mod sent;
+mod snapshots;
 mod stage;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -32,16 +34,19 @@ use crate::judge::{Judge, Verdict};
 use crate::projection::{Answer, Projector, Query};
 use crate::run::{Command, Origin, Rejection, RunState};
 use crate::store::projections::{MemoryRows, ProjectionStore};
+use crate::store::snapshots::SnapshotStore;
 use crate::store::{EventStore, Stored};
 use crate::time::Timestamp;
 
 use authority::Authority;
-use cell::Cell;
+use cells::Cells;
 use journal::Journal;
+use kept::Kept;
 use seats::Seats;
+use snapshots::Snapshots;
 
 pub use begin::Begun;
-pub(crate) use sent::{Seat, Sent};
+pub(crate) use sent::{Seat, Sending, Sent};
 
 /// What the owner is made of.
 pub struct Parts {
@@ -55,6 +60,8 @@ pub struct Parts {
     pub stamps: Arc<dyn Stamps>,
     /// Where projections are kept; in memory if nowhere.
     pub rows: Option<Arc<dyn ProjectionStore>>,
+    /// Where states of long runs are kept, if anywhere.
+    pub snapshots: Option<Arc<dyn SnapshotStore>>,
 }
 
 /// How much work was done: counted, so that a test can show that it does not grow with a run.
@@ -68,9 +75,11 @@ pub struct Work {
 
 pub(crate) struct Owner {
     parts: Parts,
+    kept: Arc<Kept>,
     projector: Projector,
+    snapshots: Snapshots,
     authority: Mutex<Arc<Authority>>,
-    cells: Mutex<BTreeMap<RunId, Arc<AsyncMutex<Cell>>>>,
+    cells: Mutex<Cells>,
     newest: Mutex<Timestamp>,
     journal: AsyncMutex<Journal>,
     seats: Mutex<Seats>,
@@ -84,7 +93,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Owner {
-    pub(crate) async fn open(parts: Parts) -> Result<Self, LedgerError> {
+    pub(crate) async fn open(mut parts: Parts) -> Result<Self, LedgerError> {
+        let rows = parts.rows.take();
+        let rows = rows.unwrap_or_else(|| Arc::new(MemoryRows::default()));
+        let states = parts.snapshots.take();
+        let keeps = states.is_some();
+        let kept = Arc::new(Kept::new(parts.store, rows, states, parts.clock.clone()));
+        parts.store = kept.clone();
         let ledger = first_record(&parts.store).await?.header().ledger;
         let authority = Authority::load(&*parts.store, ledger).await?;
         let size = parts.store.tail().await?.size;
@@ -93,12 +108,13 @@ impl Owner {
             Some(stored) => stored.parse()?.envelope.at(),
             None => Timestamp::EPOCH,
         };
-        let rows = parts.rows.clone();
-        let rows = rows.unwrap_or_else(|| Arc::new(MemoryRows::default()));
-        let projector = Projector::new(parts.store.clone(), rows);
+        let projector = Projector::new(kept.clone(), kept.clone());
+        let snapshots = Snapshots::new(keeps.then(|| kept.clone() as Arc<dyn SnapshotStore>));
         let owner = Self {
             parts,
+            kept,
             projector,
+            snapshots,
             authority: Mutex::new(Arc::new(authority)),
             cells: Mutex::default(),
             newest: Mutex::new(newest),
@@ -120,8 +136,15 @@ impl Owner {
         &self.parts.store
     }
 
+    pub(crate) fn kept(&self) -> &Arc<Kept> {
+        &self.kept
+    }
+
     /// Answers from the projections of all that is durable.
     pub(crate) async fn query(&self, query: &Query) -> Result<Answer, LedgerError> {
+        if matches!(query, Query::Rebuild {}) {
+            self.snapshots.clear()?;
+        }
         Ok(self.projector.query(query).await?)
     }
 

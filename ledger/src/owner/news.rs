@@ -125,7 +125,7 @@ impl Owner {
 
     /// What a command came to that was sent before and whose answer was lost: its records, if it
     /// was recorded after `since`.
-    pub(crate) async fn recorded(
+    pub(super) async fn recorded(
         &self,
         stream: StreamId,
         id: CommandId,

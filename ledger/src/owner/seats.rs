@@ -104,6 +104,11 @@ impl Owner {
         }
     }
 
+    /// The runs that somebody drives.
+    pub(super) fn driven(&self) -> BTreeSet<RunId> {
+        lock(&self.seats).driving.keys().copied().collect()
+    }
+
     /// Who drives a run, if anybody does.
     pub(crate) fn driver(&self, run: RunId) -> Option<Seat> {
         lock(&self.seats).driving.get(&run).copied()
@@ -143,6 +148,20 @@ impl Owner {
         lock(&self.seats).open.remove(&seat.number);
     }
 
+    /// Forgets what this process itself staged, and says of which runs.
+    pub(crate) async fn forget_staged_here(&self) -> Vec<RunId> {
+        let cells = lock(&self.cells).all();
+        let mut staged = Vec::new();
+        for (run, cell) in cells {
+            let mut cell = cell.lock().await;
+            if !cell.staged.records.is_empty() && cell.staged_by.contains(&Seat::here().number) {
+                cell.forget();
+                staged.push(run);
+            }
+        }
+        staged
+    }
+
     /// Says whether there was such a connection of this process.
     async fn give_up(&self, seat: Seat, heir: Option<Seat>) -> bool {
         let runs = {
@@ -167,7 +186,7 @@ impl Owner {
             runs
         };
         for run in runs {
-            let cell = lock(&self.cells).get(&run).cloned();
+            let cell = lock(&self.cells).peek(run);
             let Some(cell) = cell else { continue };
             let mut cell = cell.lock_owned().await;
             if cell.is_staged_by(seat) {

@@ -1,7 +1,12 @@
 //! Who sends a command to the owner, from which process, and under which id it may be asked for
 //! again.
 
-use crate::id::CommandId;
+use serde::{Deserialize, Serialize};
+
+use super::Owner;
+use crate::envelope::Envelope;
+use crate::error::LedgerError;
+use crate::id::{CommandId, StreamId, Version};
 use crate::run::Caller;
 
 /// One way into the owner: this process, or a connection of another one.
@@ -42,5 +47,32 @@ impl<'a> Sent<'a> {
             seat: Seat::here(),
             id: None,
         }
+    }
+}
+
+/// Under which id a command is sent, so that it can be sent again where its answer was lost.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sending {
+    /// The id.
+    pub(crate) id: CommandId,
+    /// Whether it was sent before: it is looked for first.
+    pub(crate) again: bool,
+    /// The newest durable record of the stream that was known before it was sent the first time.
+    /// What was merely staged may have been lost since, and its number taken by another record.
+    pub(crate) since: Option<Version>,
+}
+
+impl Owner {
+    /// What came of a command that was sent before, if it is one.
+    pub(crate) async fn before(
+        &self,
+        stream: StreamId,
+        sending: Sending,
+    ) -> Result<Option<Vec<Envelope>>, LedgerError> {
+        if !sending.again {
+            return Ok(None);
+        }
+        self.recorded(stream, sending.id, sending.since).await
     }
 }

@@ -12,8 +12,9 @@ use crate::containment::Level;
 use crate::content::{Commitment, Content, Media, Salt, Text, Texts};
 use crate::digest::Digest;
 use crate::error::LedgerError;
-use crate::id::{CallId, CommandId, DriverId, Position, RunId, StreamId, Version};
+use crate::id::{CallId, DriverId, Position, RunId, StreamId, Version};
 use crate::merkle::Root;
+use crate::owner::Sending;
 use crate::projection::{CursorError, Query};
 use crate::run::{Command, Rejection};
 use crate::store::{ReadError, chain};
@@ -45,19 +46,6 @@ pub(super) enum Speaker {
     Driver,
     /// A person, who came in this way.
     Person(Channel),
-}
-
-/// Under which id a command is sent, so that it can be sent again where its answer was lost.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Sending {
-    /// The id.
-    pub(crate) id: CommandId,
-    /// Whether it was sent before: it is looked for first.
-    pub(crate) again: bool,
-    /// The newest durable record of the stream that was known before it was sent the first time.
-    /// What was merely staged may have been lost since, and its number taken by another record.
-    pub(crate) since: Option<Version>,
 }
 
 /// The names and kinds of texts, which are attached in this order.

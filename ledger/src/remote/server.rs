@@ -12,7 +12,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use futures_channel::oneshot;
 use futures_executor::{ThreadPool, block_on};
+use futures_util::FutureExt;
+use futures_util::future::{Either, Shared as SharedFuture, select};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::shutdown;
 
 use super::frame::{self, Attachment, FrameError};
@@ -37,7 +41,7 @@ const HELLO_TIME: Duration = Duration::from_secs(5);
 /// How long an answer may wait for whoever asked to take it.
 const WRITE_TIME: Duration = Duration::from_secs(30);
 
-/// How long those that are served have to take their last answers when the owner ends.
+/// How long what is asked may still take, and the answers may take to be read, when the owner ends.
 const STOP_TIME: Duration = Duration::from_secs(5);
 
 /// Before somebody else is let in, where the system has no room for one more connection.
@@ -72,6 +76,10 @@ struct Shared {
 /// One connection, with the number of requests that wait for their answers.
 struct Connection {
     stream: UnixStream,
+    /// Ends what is still being done for it, once this is dropped.
+    doing: Mutex<Option<oneshot::Sender<()>>>,
+    /// Done once it is.
+    dropped: SharedFuture<oneshot::Receiver<()>>,
     waiting: Mutex<usize>,
     less: Condvar,
 }
@@ -114,8 +122,8 @@ impl Server {
         })
     }
 
-    /// Takes no more requests, answers those that were taken as far as the answers are taken in
-    /// time, and closes every connection.
+    /// Takes no more requests, answers those that were taken as far as that is done in time and
+    /// somebody is there to hear it, and closes every connection.
     pub fn stop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
         // Wakes the thread that accepts.
@@ -129,6 +137,9 @@ impl Server {
         }
         let mut open = lock(&self.shared.open);
         for connection in open.values() {
+            if connection.is_gone() {
+                connection.drop_all();
+            }
             drop(connection.stream.shutdown(Shutdown::Read));
         }
         let some = |open: &mut BTreeMap<u64, Arc<Connection>>| !open.is_empty();
@@ -138,10 +149,18 @@ impl Server {
             .wait_timeout_while(open, STOP_TIME, some);
         (open, _) = waited.unwrap_or_else(PoisonError::into_inner);
         for connection in open.values() {
+            connection.drop_all();
             drop(connection.stream.shutdown(Shutdown::Both));
         }
-        let ended = self.shared.none_left.wait_while(open, some);
-        drop(ended.unwrap_or_else(PoisonError::into_inner));
+        let ended = self
+            .shared
+            .none_left
+            .wait_timeout_while(open, STOP_TIME, some);
+        let (open, _) = ended.unwrap_or_else(PoisonError::into_inner);
+        if !open.is_empty() {
+            // A disk that does not answer holds a thread for as long as it likes.
+            tracing::error!(count = open.len(), "what was asked does not come to an end");
+        }
     }
 }
 
@@ -171,11 +190,10 @@ fn accept(shared: &Arc<Shared>) {
             tracing::error!("the system gives no random numbers");
             continue;
         };
-        let connection = Arc::new(Connection {
-            stream,
-            waiting: Mutex::new(0),
-            less: Condvar::new(),
-        });
+        if shared.owner.kept().is_leaving() {
+            continue;
+        }
+        let connection = Arc::new(Connection::new(stream));
         lock(&shared.open).insert(number, Arc::clone(&connection));
         let serving = Arc::clone(shared);
         let served = thread::Builder::new()
@@ -203,11 +221,11 @@ impl Shared {
     }
 
     /// Notes that somebody sent what is no command of anybody who may send one.
-    fn note_frame(&self) {
+    fn note_frame(&self, connection: &Connection) {
         let noted = self
             .owner
             .note_attempt(AttemptKind::Frame, None, Channel::Cli);
-        if let Err(error) = block_on(noted) {
+        if let Some(Err(error)) = block_on(connection.unless_dropped(noted)) {
             tracing::warn!(error = chain(&error), "that could not be noted");
         }
     }
@@ -238,7 +256,7 @@ fn serve_one(shared: &Arc<Shared>, connection: &Arc<Connection>, number: u64) {
                 "somebody who connected is not served"
             );
             if let HelloError::NotOurs | HelloError::NoHello(_) = error {
-                shared.note_frame();
+                shared.note_frame(connection);
             }
             return;
         }
@@ -261,14 +279,15 @@ fn serve_one(shared: &Arc<Shared>, connection: &Arc<Connection>, number: u64) {
     };
     shared.owner.arrive(seat);
     let ended = read_all(shared, connection, (seat, peer), &answers);
-    // What is being done for them is done to its end: it holds what is dropped here, too.
+    // What is being done for them is done to its end, unless the owner ends first: it holds what
+    // is dropped here, too.
     drop(answers);
     if writer.join().is_err() {
         tracing::error!("the thread that writes answers panicked");
     }
     if let Err(error @ (FrameError::Malformed(_) | FrameError::TooLarge)) = ended {
         tracing::warn!(error = chain(&error), "a process sent what is no command");
-        shared.note_frame();
+        shared.note_frame(connection);
     }
     block_on(shared.owner.leave(seat));
 }
@@ -295,9 +314,20 @@ fn read_all(
         }
         connection.one_more();
         let (owner, answers) = (Arc::clone(&shared.owner), answers.clone());
+        let connection = Arc::clone(connection);
         shared.pool.spawn_ok(async move {
             let Request { number, ask } = request;
-            let (reply, parts) = serve::answer(&owner, (seat, peer), ask, attached).await;
+            let answer = serve::answer(&owner, (seat, peer), ask, attached);
+            let Some((reply, parts)) = connection.unless_dropped(answer).await else {
+                connection.one_less();
+                return;
+            };
+            if let (Reply::Failed(_), true) = (&reply, owner.kept().is_leaving()) {
+                // The next owner finds out what came of it; whoever asked goes there.
+                drop(connection.stream.shutdown(Shutdown::Both));
+                connection.one_less();
+                return;
+            }
             if answers.send((number, reply, parts)).is_err() {
                 tracing::debug!("nobody writes answers any more");
             }
@@ -306,6 +336,39 @@ fn read_all(
 }
 
 impl Connection {
+    fn new(stream: UnixStream) -> Self {
+        let (doing, dropped) = oneshot::channel();
+        Self {
+            stream,
+            doing: Mutex::new(Some(doing)),
+            dropped: dropped.shared(),
+            waiting: Mutex::new(0),
+            less: Condvar::new(),
+        }
+    }
+
+    /// Does something; `None` where it was dropped before it was done.
+    async fn unless_dropped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        match select(Box::pin(work), self.dropped.clone()).await {
+            Either::Left((done, _)) => Some(done),
+            Either::Right(_) => None,
+        }
+    }
+
+    /// Drops what is still being done: it may be recorded or not, and nobody here tells.
+    fn drop_all(&self) {
+        drop(lock(&self.doing).take());
+    }
+
+    /// Whether the other side has closed the connection: nobody hears an answer any more.
+    fn is_gone(&self) -> bool {
+        let mut asked = [PollFd::new(&self.stream, PollFlags::empty())];
+        let now = Timespec::default();
+        let polled = poll(&mut asked, Some(&now));
+        let [asked] = asked;
+        polled.is_ok() && asked.revents().contains(PollFlags::HUP)
+    }
+
     fn one_more(&self) {
         let mut waiting = lock(&self.waiting);
         while *waiting >= WAITING_MAX {

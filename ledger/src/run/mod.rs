@@ -23,6 +23,7 @@ mod fold;
 mod given;
 mod next;
 mod rejection;
+mod snapshot;
 mod state;
 
 pub use call::{Answered, Assessed, Call, Close, Grant, Phase, Proposed, Question, Requested};
@@ -33,4 +34,5 @@ pub use fold::{FoldError, Origin, fold};
 pub use given::{Caller, Decided, Given};
 pub use next::{Effect, Step, next};
 pub use rejection::Rejection;
+pub use snapshot::Snapshot;
 pub use state::{Head, Later, Reply, RunState, Segment, Status, Turn};

@@ -1,5 +1,5 @@
-//! The storage seam: an append-only log of records in streams, behind five methods:
-//! four that read ([`ReadStore`]) and one that appends ([`EventStore`]).
+//! The storage seam: an append-only log of records in streams, behind six methods:
+//! five that read ([`ReadStore`]) and one that appends ([`EventStore`]).
 //!
 //! # The contract, which every store meets and `conformance` checks
 //!
@@ -44,6 +44,7 @@ pub mod projections;
 pub mod seal;
 #[cfg(feature = "sled")]
 pub mod sled;
+pub mod snapshots;
 
 use std::collections::BTreeMap;
 
@@ -204,6 +205,9 @@ pub struct Tail {
     pub root: Root,
 }
 
+/// Whoever is shown the bytes of records, each with its place.
+pub type Show<'a> = dyn FnMut(Position, &[u8]) + Send + 'a;
+
 /// Reading an append-only log of records in streams.
 #[async_trait]
 pub trait ReadStore: Send + Sync {
@@ -217,6 +221,20 @@ pub trait ReadStore: Send + Sync {
 
     /// Records of the whole log from a position on, at most `limit` and at most one page.
     async fn read_all(&self, from: Position, limit: usize) -> Result<Vec<Stored>, ReadError>;
+
+    /// Shows what [`ReadStore::read_all`] reads, without a copy of each record where the store has
+    /// them at hand. Where it fails, what was shown until then is right.
+    async fn show_all(
+        &self,
+        from: Position,
+        limit: usize,
+        show: &mut Show<'_>,
+    ) -> Result<(), ReadError> {
+        for stored in self.read_all(from, limit).await? {
+            show(stored.position, &stored.bytes);
+        }
+        Ok(())
+    }
 
     /// Size and root of the log.
     async fn tail(&self) -> Result<Tail, ReadError>;

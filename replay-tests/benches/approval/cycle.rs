@@ -1,17 +1,21 @@
 //! The cycles themselves, over an engine with a scripted model and counted tools.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use placet_engine::engine::{NewRun, Stopped};
 use placet_ledger::answers::AnswerSet;
 use placet_ledger::approval::{Answer, CallAnswer};
+use placet_ledger::content::Blob;
 use placet_ledger::event::{Outcome, SegmentReason};
-use placet_ledger::id::RunId;
+use placet_ledger::id::{Position, RunId};
+use placet_ledger::limits::PAGE_RECORDS_MAX;
 use placet_ledger::owner::Work;
-use placet_ledger::store::EventStore;
 use placet_ledger::store::sled::SledStore;
+use placet_ledger::store::{EventStore, ReadStore, Stored};
 use placet_replay::faulty_store::FaultyStore;
 use placet_replay::script::{self, Script};
 use placet_replay::world::{Drove, Options, World, ledger_id, person};
@@ -35,18 +39,32 @@ fn store(folder: &Path) -> Arc<dyn EventStore> {
     Arc::new(SledStore::create(&home, ledger_id(), &head).unwrap())
 }
 
-/// How many appends one cycle makes.
-pub(crate) async fn appends_of_one(folder: &Path) -> u64 {
+/// The events of each append of a run with three approvals, and how many of these appends come
+/// before the second approval and up to the third.
+pub(crate) async fn appends(folder: &Path) -> (Vec<Vec<&'static str>>, [usize; 2]) {
     let store = FaultyStore::new(store(folder));
-    let count = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let mut world = World::over(store.clone()).await.unwrap();
-    let counted = Arc::clone(&count);
-    store.watch(move |_| {
-        counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-    });
-    let new = world.prepare(script(1), Options::default()).unwrap();
-    one(&world, new).await;
-    count.load(std::sync::atomic::Ordering::SeqCst)
+    let sizes: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let taken = Arc::clone(&sizes);
+    store.watch(move |size| taken.lock().unwrap().push(size));
+    let (run, mut drove) = world.run(script(3), Options::default()).await.unwrap();
+    let mut before = Vec::new();
+    while drove == Drove::Waits {
+        before.push(sizes.lock().unwrap().len());
+        world.approve(run).await.unwrap();
+        drove = world.drive(run).await.unwrap();
+    }
+    assert_eq!(drove, Drove::Ended(Outcome::Completed));
+    let mut named = Vec::new();
+    let mut ends = sizes.lock().unwrap().clone();
+    ends.push(store.tail().await.unwrap().size);
+    for pair in ends.windows(2) {
+        let count = usize::try_from(pair[1] - pair[0]).unwrap();
+        let page = store.read_all(Position::new(pair[0]), count).await.unwrap();
+        let name = |stored: Stored| stored.parse().unwrap().envelope.event().name();
+        named.push(page.into_iter().map(name).collect());
+    }
+    (named, [before[1], before[2]])
 }
 
 /// So many cycles of runs of their own, so many at once: how long each took, and how long it took
@@ -120,6 +138,10 @@ pub(crate) struct History {
     waits: Vec<Duration>,
     work: Vec<(u64, u64)>,
     disk: u64,
+    /// What takes it: each part of the home.
+    parts: Vec<(String, u64)>,
+    /// Bytes of all records, and of all contents as they are sealed.
+    given: (u64, u64),
 }
 
 /// One run with so many approvals in a row.
@@ -136,9 +158,48 @@ pub(crate) async fn history(folder: &Path, approvals: usize) -> History {
         work.push(less(world.ledger().work(), before));
     }
     assert_eq!(drove, Drove::Ended(Outcome::Completed));
+    let given = given(&**world.store()).await;
     drop(world);
     let disk = bytes_below(folder);
-    History { waits, work, disk }
+    let parts = fs::read_dir(folder.join("home")).unwrap().map(|part| {
+        let part = part.unwrap().path();
+        let bytes = if part.is_dir() {
+            bytes_below(&part)
+        } else {
+            part.metadata().unwrap().len()
+        };
+        (part.file_name().unwrap().display().to_string(), bytes)
+    });
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    History {
+        waits,
+        work,
+        disk,
+        parts,
+        given,
+    }
+}
+
+/// Bytes of all records, and of all contents as they are sealed.
+async fn given(store: &dyn EventStore) -> (u64, u64) {
+    // Salt and length before a content, format, generation, nonce and tag around it.
+    let sealed = |blob: &Blob| blob.size + 40 + 27 + 16;
+    let mut contents = BTreeMap::new();
+    let mut records = 0;
+    let size = store.tail().await.unwrap().size;
+    let mut next = 0;
+    while next < size {
+        let page = store.read_all(Position::new(next), PAGE_RECORDS_MAX).await;
+        for stored in page.unwrap() {
+            next += 1;
+            records += stored.bytes.len() as u64;
+            let envelope = stored.parse().unwrap().envelope;
+            let named = envelope.blobs().values();
+            contents.extend(named.map(|blob| ((envelope.stream(), blob.commitment), sealed(blob))));
+        }
+    }
+    (records, contents.into_values().sum())
 }
 
 const fn less(after: Work, before: Work) -> (u64, u64) {
@@ -169,8 +230,19 @@ impl History {
             let time = crate::short(self.around(number));
             text += &format!("| {number} | {read} | {folded} | {time} |\n");
         }
-        let (count, disk) = (self.waits.len(), self.disk as f64 / 1024.0 / 1024.0);
-        text + &format!("\n{count} approvals: {disk:.1} MiB on disk")
+        let mib = |bytes: u64| bytes as f64 / 1024.0 / 1024.0;
+        let (count, (records, contents)) = (self.waits.len(), self.given);
+        text += &format!(
+            "\n{count} approvals: {:.1} MiB on disk for {:.1} MiB of records and {:.1} MiB of \
+             sealed contents",
+            mib(self.disk),
+            mib(records),
+            mib(contents)
+        );
+        for (part, bytes) in self.parts.iter().take(3) {
+            text += &format!("; {part} {:.1} MiB", mib(*bytes));
+        }
+        text
     }
 
     pub(crate) fn json(&self) -> serde_json::Value {

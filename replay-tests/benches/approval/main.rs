@@ -25,6 +25,7 @@ mod cycle;
 #[path = "../measure/mod.rs"]
 mod measure;
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use measure::{Arguments, Spread, percentile, rate, short};
@@ -64,8 +65,11 @@ fn main() {
         }
     };
     say(format!("{}\n", measure::load()));
-    let appends = runtime.block_on(cycle::appends_of_one(arguments.folder().path()));
-    say(format!("one cycle is {appends} durable appends\n"));
+    say(runtime.block_on(async {
+        let folder = arguments.folder();
+        let (appends, [first, last]) = cycle::appends(folder.path()).await;
+        list(&appends, first..last)
+    }));
     say(String::from(
         "| mode | cycles/s | p50 | p99 | disk a cycle |",
     ));
@@ -104,6 +108,20 @@ fn main() {
     } else {
         println!("\n{}", history.text());
     }
+}
+
+/// The appends of a run with three approvals; those of its second one are marked.
+fn list(appends: &[Vec<&str>], cycle: Range<usize>) -> String {
+    let count = cycle.len();
+    let mut text = format!(
+        "one approval is {count} durable appends, here those of the second of three (*):\n\n"
+    );
+    for (number, events) in appends.iter().enumerate() {
+        let mark = if cycle.contains(&number) { "*" } else { " " };
+        let number = number + 1;
+        text += &format!("{mark} {number}. {}\n", events.join(", "));
+    }
+    text
 }
 
 struct Round {

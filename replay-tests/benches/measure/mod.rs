@@ -84,6 +84,11 @@ pub(crate) fn short(time: Duration) -> String {
     }
 }
 
+/// Microseconds with one decimal.
+pub(crate) fn tenths(time: Duration) -> String {
+    format!("{:.1} us", time.as_secs_f64() * 1e6)
+}
+
 /// How many in a second, with its thousands.
 pub(crate) fn rate(count: f64) -> String {
     if count >= 10_000.0 {

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! cargo bench -p placet-replay --features bench --bench reads -- [--quick] [--rounds N]
-//!     [--dir FOLDER]
+//!     [--waiting RUNS] [--dir FOLDER]
 //! ```
 //!
-//! Over one ledger that the engine wrote: one long run, and many short ones that wait.
+//! Over one ledger that the engine wrote: one long run, and many short ones that wait. Shares are
+//! those of the limit on as many threads.
 
 #![allow(
     clippy::disallowed_methods,
@@ -23,8 +24,10 @@
 #[path = "../measure/mod.rs"]
 mod measure;
 mod passes;
+mod queries;
 mod written;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use measure::{Arguments, Spread, rate, short};
@@ -42,13 +45,15 @@ fn main() {
         .enable_time()
         .build()
         .unwrap();
-    let (calls, waiting) = if quick { (200, 100) } else { (1_000, 1_000) };
+    let (calls, waiting) = if quick { (200, 100) } else { (1_000, 12_000) };
+    let waiting = arguments.count("--waiting").unwrap_or(waiting);
     let run = runtime.block_on(written::ledger(folder.path(), calls, waiting));
     println!("{}; {rounds} rounds\n", measure::load());
 
     let opened = (0..rounds).map(|_| time(|| written::open(folder.path())).0);
     let opened = middle(opened.collect());
-    let log = runtime.block_on(Log::read(written::open(folder.path())));
+    let store = Arc::new(written::open(folder.path()));
+    let log = runtime.block_on(Log::read(store.clone()));
     let (records, mib) = (log.records(), log.bytes() as f64 / 1024.0 / 1024.0);
     println!(
         "{records} records, {mib:.1} MiB of them; {calls} calls in one run, {waiting} runs wait\n"
@@ -56,18 +61,19 @@ fn main() {
 
     let mut measured: Vec<[Duration; passes::PASSES.len()]> = Vec::new();
     for _ in 0..rounds {
-        measured.push(passes::PASSES.map(|(_, pass)| time(|| pass(&log)).0));
+        measured.push(passes::PASSES.map(|(_, threads, pass)| time(|| pass(&log, threads)).0));
     }
-    println!("| pass, one thread | records/s | share of the limit |\n|---|---|---|");
-    for (index, (name, _)) in passes::PASSES.iter().enumerate() {
+    println!("| pass | threads | records/s | share of the limit |\n|---|---|---|---|");
+    for (index, (name, threads, _)) in passes::PASSES.iter().enumerate() {
         let rates = measured
             .iter()
             .map(|round| records as f64 / round[index].as_secs_f64());
         let shares = measured
             .iter()
-            .map(|round| round[0].as_secs_f64() / round[index].as_secs_f64());
+            .map(|round| round[0].as_secs_f64() / round[index].as_secs_f64() / *threads as f64);
         let (rates, shares) = (Spread::of(rates), Spread::of(shares));
-        println!("| {name} | {} | {} |", rate(rates.median), shares.ratio());
+        let (rate, share) = (rate(rates.median), shares.ratio());
+        println!("| {name} | {threads} | {rate} | {share} |");
     }
 
     let mut folds = Vec::new();
@@ -81,7 +87,31 @@ fn main() {
         inboxes.push(taken);
         cards = count;
     }
+    let look = |kept| {
+        runtime.block_on(async {
+            let ledger = written::owned(&store, kept).await;
+            let begun = Instant::now();
+            let head = ledger.look(run, |state, _| state.head().version);
+            head.await.unwrap();
+            (begun.elapsed(), ledger.work())
+        })
+    };
+    let (_, whole) = look(true);
+    let (anew, kept): (Vec<_>, Vec<_>) = (0..rounds).map(|_| (look(false).0, look(true))).unzip();
+    let (kept, work): (Vec<_>, Vec<_>) = kept.into_iter().unzip();
     println!("\n| | median |\n|---|---|");
+    let looks = [
+        ("no state of it kept", anew, whole),
+        ("a state of it kept", kept, work[0]),
+    ];
+    for (how, times, work) in looks {
+        println!(
+            "| take up that run with its contents, {how}: {} records read, {} folded | {} |",
+            work.records_read,
+            work.events_folded,
+            short(middle(times))
+        );
+    }
     println!(
         "| load and fold a run of {events} events, warm | {} |",
         short(middle(folds))
@@ -91,6 +121,7 @@ fn main() {
         "| inbox of {cards} calls, from the whole log | {} |",
         short(middle(inboxes))
     );
+    queries::measure(&log, rounds);
     println!("\n{}", measure::load());
 }
 

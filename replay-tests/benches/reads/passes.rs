@@ -1,42 +1,52 @@
 //! One pass over the whole log each, from the least that verification must do to all of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use placet_engine::policy::Gate;
-use placet_ledger::audit;
+use placet_ledger::audit::{self, Depth};
 use placet_ledger::canonical;
 use placet_ledger::content::Contents;
 use placet_ledger::digest::{Digest, Purpose, digest};
-use placet_ledger::envelope::Envelope;
+use placet_ledger::envelope::{Envelope, Heading};
 use placet_ledger::id::{Position, RunId, Version};
 use placet_ledger::limits::PAGE_RECORDS_MAX;
+use placet_ledger::projection::PendingRow;
 use placet_ledger::run::{Origin, fold};
 use placet_ledger::store::conformance::block_on;
 use placet_ledger::store::pages;
 use placet_ledger::store::sled::SledStore;
 use placet_ledger::store::{ReadStore, Stored};
-use placet_ledger::view::{inbox, inbox_needs};
+use placet_ledger::view::{RunList, inbox, inbox_needs};
 use placet_replay::world::ledger_id;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// The store, and its records in memory.
 pub(crate) struct Log {
-    store: SledStore,
+    pub(crate) store: Arc<SledStore>,
     records: Vec<Stored>,
     created: Digest,
 }
 
-/// A pass by name; the first is the limit.
-pub(crate) const PASSES: [(&str, fn(&Log)); 7] = [
-    ("limit: hash and borrowed parse, in memory", limit),
-    ("canonical check, in memory", check),
-    ("whole parse with hash and check, in memory", parse),
-    ("read from the store", read),
-    ("read from the store and whole parse", read_and_parse),
-    ("verify, decisions not judged", verify),
-    ("verify, decisions judged again", verify_judged),
+/// A pass: its name, its threads, and what it does.
+pub(crate) type Pass = (&'static str, usize, fn(&Log, usize));
+
+/// All passes; the first is the limit.
+pub(crate) const PASSES: [Pass; 11] = [
+    ("limit: hash and borrowed parse, in memory", 1, limit),
+    ("canonical check, in memory", 1, check),
+    ("check and heading, in memory", 1, heading),
+    ("whole parse with hash and check, in memory", 1, parse),
+    ("read from the store, a copy each", 1, read),
+    ("read from the store, as it lies", 1, show),
+    ("verify the records alone", 1, verify_records),
+    ("verify the records alone", 2, verify_records),
+    ("verify, decisions not judged", 1, verify_facts),
+    ("verify, decisions judged again", 1, verify),
+    ("verify, decisions judged again", 2, verify),
 ];
 
 /// As much of a record as can be read without a copy.
@@ -63,11 +73,11 @@ struct Borrowed<'a> {
 }
 
 impl Log {
-    pub(crate) async fn read(store: SledStore) -> Self {
+    pub(crate) async fn read(store: Arc<SledStore>) -> Self {
         let records = pages_of(&store).await;
         let first = records[0].clone().parse().unwrap();
         Self {
-            store,
+            store: Arc::new(store),
             created: first.envelope.digest(),
             records,
         }
@@ -84,7 +94,7 @@ impl Log {
     /// Loads one run from the store and folds it; how many events that were.
     pub(crate) fn load_and_fold(&self, run: RunId) -> usize {
         let stream = run.stream();
-        let records = block_on(pages::read_stream(&self.store, stream, Version::ZERO)).unwrap();
+        let records = block_on(pages::read_stream(&*self.store, stream, Version::ZERO)).unwrap();
         let origin = Origin {
             ledger: ledger_id(),
             created: self.created,
@@ -96,14 +106,34 @@ impl Log {
 
     /// All cards of the inbox; how many that were.
     pub(crate) fn inbox(&self) -> usize {
-        let runs = block_on(pages::run_list(&self.store)).unwrap();
+        let runs = block_on(pages::run_list(&*self.store)).unwrap();
+        self.cards(&runs)
+    }
+
+    /// The cards of the first calls that wait, as the command line finds them: from the rows of
+    /// the projections, and the runs that those name.
+    pub(crate) fn inbox_page(&self, waiting: &[PendingRow]) -> usize {
+        let mut runs = RunList::new();
+        let first = block_on(self.store.read_all(Position::ZERO, 1)).unwrap();
+        runs.apply(&first[0].clone().parse().unwrap());
+        for run in waiting.iter().map(|row| row.run).collect::<BTreeSet<_>>() {
+            let stream = run.stream();
+            let read = pages::read_stream(&*self.store, stream, Version::ZERO);
+            for recorded in block_on(read).unwrap() {
+                runs.apply(&recorded);
+            }
+        }
+        self.cards(&runs)
+    }
+
+    fn cards(&self, runs: &RunList) -> usize {
         let mut contents = BTreeMap::<RunId, Contents>::new();
-        for (run, needs) in inbox_needs(&runs) {
+        for (run, needs) in inbox_needs(runs) {
             let needs: Vec<_> = needs.into_iter().collect();
             let of_run = block_on(self.store.content(run.stream(), &needs)).unwrap();
             contents.insert(run, of_run);
         }
-        black_box(inbox(&runs, &contents)).len()
+        black_box(inbox(runs, &contents)).len()
     }
 }
 
@@ -120,41 +150,67 @@ async fn pages_of(store: &SledStore) -> Vec<Stored> {
     }
 }
 
-fn limit(log: &Log) {
+fn limit(log: &Log, _: usize) {
     for stored in &log.records {
         black_box(digest(Purpose::Event, &stored.bytes));
         black_box(serde_json::from_slice::<Borrowed<'_>>(&stored.bytes).unwrap());
     }
 }
 
-fn check(log: &Log) {
+fn check(log: &Log, _: usize) {
     for stored in &log.records {
         black_box(canonical::check(&stored.bytes).unwrap());
     }
 }
 
-fn parse(log: &Log) {
+fn heading(log: &Log, _: usize) {
+    for stored in &log.records {
+        black_box(Heading::read(&stored.bytes).unwrap());
+    }
+}
+
+fn parse(log: &Log, _: usize) {
     for stored in &log.records {
         black_box(Envelope::parse(stored.bytes.clone()).unwrap());
     }
 }
 
-fn read(log: &Log) {
-    black_box(block_on(pages_of(&log.store)));
-}
-
-fn read_and_parse(log: &Log) {
-    for stored in block_on(pages_of(&log.store)) {
-        black_box(Envelope::parse(stored.bytes).unwrap());
+fn read(log: &Log, _: usize) {
+    let mut next = 0;
+    while next < log.records() {
+        let from = Position::new(next as u64);
+        let page = block_on(log.store.read_all(from, PAGE_RECORDS_MAX)).unwrap();
+        next += black_box(page).len();
     }
 }
 
-fn verify(log: &Log) {
-    let report = block_on(audit::verify(&log.store, None, None));
-    assert!(report.ok, "{report:?}");
+fn show(log: &Log, _: usize) {
+    let mut next = 0;
+    while next < log.records() {
+        let from = Position::new(next as u64);
+        let mut look = |_: Position, bytes: &[u8]| {
+            next += 1;
+            black_box(bytes);
+        };
+        block_on(log.store.show_all(from, PAGE_RECORDS_MAX, &mut look)).unwrap();
+    }
 }
 
-fn verify_judged(log: &Log) {
-    let report = block_on(audit::verify(&log.store, None, Some(&Gate)));
+fn verify_records(log: &Log, threads: usize) {
+    verified(log, Depth::Records, threads);
+}
+
+fn verify_facts(log: &Log, threads: usize) {
+    verified(log, Depth::Whole(None), threads);
+}
+
+fn verify(log: &Log, threads: usize) {
+    verified(log, Depth::Whole(Some(&Gate)), threads);
+}
+
+fn verified(log: &Log, depth: Depth<'_>, threads: usize) {
+    let threads = NonZeroUsize::new(threads).unwrap();
+    let report = block_on(audit::verify_on(&*log.store, None, depth, threads));
     assert!(report.ok, "{report:?}");
+    assert_eq!(report.size, log.records() as u64);
 }

@@ -3,13 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use placet_engine::policy::Gate;
 use placet_ledger::event::Outcome;
 use placet_ledger::id::RunId;
+use placet_ledger::ledger::Ledger;
+use placet_ledger::owner::Parts;
 use placet_ledger::policy::ApprovalPolicy;
 use placet_ledger::store::sled::SledStore;
 use placet_replay::script::{self, Script};
+use placet_replay::stamps::{CountingStamps, SimClock};
 use placet_replay::world::{Drove, Options, World, ledger_id};
 use serde_json::json;
+
+/// Short runs that are begun before the first of them is driven, so that none lies in one piece.
+const BEGUN_AT_ONCE: usize = 32;
 
 /// Writes one long run of so many calls, which ends, and so many short ones that wait.
 pub(crate) async fn ledger(folder: &Path, calls: usize, waiting: usize) -> RunId {
@@ -22,12 +29,33 @@ pub(crate) async fn ledger(folder: &Path, calls: usize, waiting: usize) -> RunId
     };
     let (run, drove) = world.run(long(calls), unasked).await.unwrap();
     assert_eq!(drove, Drove::Ended(Outcome::Completed));
-    for _ in 0..waiting {
-        let (_, drove) = world.run(long(1), Options::default()).await.unwrap();
-        assert_eq!(drove, Drove::Waits);
+    let mut left = waiting;
+    while left > 0 {
+        let mut begun = Vec::new();
+        for _ in 0..left.min(BEGUN_AT_ONCE) {
+            begun.push(world.start(long(1), Options::default()).await.unwrap());
+        }
+        left -= begun.len();
+        for run in begun {
+            assert_eq!(world.drive(run).await.unwrap(), Drove::Waits);
+        }
     }
     store.close();
     run
+}
+
+/// Opens it again, as the process that decides has it, with states of long runs or without.
+pub(crate) async fn owned(store: &Arc<SledStore>, kept: bool) -> Ledger {
+    let clock = Arc::new(SimClock::default());
+    let parts = Parts {
+        store: store.clone(),
+        judge: Arc::new(Gate),
+        stamps: Arc::new(CountingStamps::new(clock.clone())),
+        clock,
+        rows: None,
+        snapshots: kept.then(|| store.snapshots()),
+    };
+    Ledger::open(parts).await.unwrap()
 }
 
 /// Opens it again.

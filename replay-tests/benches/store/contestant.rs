@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use placet_ledger::digest::Digest;
-use placet_ledger::id::LedgerId;
+use placet_ledger::id::{LedgerId, StreamId};
 use placet_ledger::store::conformance::chain::{self, Chain};
 use placet_ledger::store::seal::Sealer;
 use placet_ledger::store::sled::SledStore;
@@ -45,8 +45,9 @@ impl Kind {
 }
 
 /// One append as its caller has prepared it, the same for everybody.
+#[derive(Clone)]
 pub(crate) struct Prepared {
-    pub(crate) chain: Chain,
+    pub(crate) stream: StreamId,
     pub(crate) expected: Expected,
     pub(crate) batch: Batch,
 }
@@ -56,39 +57,53 @@ pub(crate) struct Prepared {
 pub(crate) trait Contestant: Send + Sync {
     /// Durable once it returns. `sealer` is the caller's, for those that do not seal themselves.
     async fn append(&self, prepared: Prepared, sealer: &mut Sealer);
+
+    /// Returns once nothing is left to do behind the answers.
+    fn settle(&self) {}
 }
 
 #[async_trait]
 impl Contestant for SledStore {
     async fn append(&self, prepared: Prepared, _: &mut Sealer) {
         let Prepared {
-            chain,
+            stream,
             expected,
             batch,
         } = prepared;
-        let appended = EventStore::append(self, chain.stream(), expected, batch, &[]).await;
+        let appended = EventStore::append(self, stream, expected, batch, &[]).await;
         assert!(!appended.expect("the store takes it").replayed);
+    }
+
+    fn settle(&self) {
+        Self::settle(self);
     }
 }
 
 pub(crate) const LEDGER: LedgerId = LedgerId::new(Uuid::from_u64_pair(0x001e_d6e4, 1));
 
-/// Appends the record that a ledger begins with.
-pub(crate) async fn begin(store: &SledStore) -> Digest {
+/// The record that the ledger of every contestant begins with.
+fn first() -> (Chain, Expected, Batch) {
     let mut authority = Chain::authority(LEDGER);
     let expected = authority.expected();
     let first = authority.record(chain::created(), &[]);
-    let appended = EventStore::append(store, authority.stream(), expected, first, &[]).await;
-    appended.unwrap();
-    authority.digest()
+    (authority, expected, first)
 }
 
-/// A fresh contestant in an empty folder, and the record that its ledger begins with.
-pub(crate) async fn open(kind: Kind, folder: &Path) -> (Arc<dyn Contestant>, Digest) {
-    let mut authority = Chain::authority(LEDGER);
-    authority.record(chain::created(), &[]);
-    let created = authority.digest();
-    let store: Arc<dyn Contestant> = match kind {
+/// The digest of that record.
+pub(crate) fn created() -> Digest {
+    first().0.digest()
+}
+
+/// Appends that record.
+pub(crate) async fn begin(store: &SledStore) {
+    let (authority, expected, first) = first();
+    let appended = EventStore::append(store, authority.stream(), expected, first, &[]).await;
+    appended.unwrap();
+}
+
+/// A fresh contestant in an empty folder.
+pub(crate) async fn open(kind: Kind, folder: &Path) -> Arc<dyn Contestant> {
+    match kind {
         Kind::Store => {
             let (home, head) = (folder.join("home"), folder.join("head"));
             let store = SledStore::create(&home, LEDGER, &head).unwrap();
@@ -98,6 +113,5 @@ pub(crate) async fn open(kind: Kind, folder: &Path) -> (Arc<dyn Contestant>, Dig
         Kind::Sqlite => Arc::new(Group::new(Sqlite::new(folder), true)),
         Kind::FileAndWork => Arc::new(Group::new(PlainFile::new(folder, true), true)),
         Kind::File => Arc::new(Group::new(PlainFile::new(folder, false), false)),
-    };
-    (store, created)
+    }
 }

@@ -79,15 +79,14 @@ impl Contestant for Group {
         if self.seals {
             for record in &prepared.batch.records {
                 for blob in record.blobs().values() {
-                    // A store checks that what it is given fits.
+                    // Sealing computes the commitment, as a store does to check what it is given.
                     let content = &prepared.batch.contents[&blob.commitment];
-                    assert_eq!(content.commitment(), blob.commitment);
                     sealed.push(sealer.seal(content).unwrap());
                 }
             }
         }
         let item = Item {
-            stream: prepared.chain.stream(),
+            stream: prepared.stream,
             expected: prepared.expected,
             batch: prepared.batch,
             sealed,

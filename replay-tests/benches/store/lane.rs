@@ -1,12 +1,18 @@
-//! Runs that append at once: each waits for its own append, prepares the next, and goes on.
+//! Runs that append at once: each waits for its own append, and then sends the next.
+//!
+//! What they append is written before the clock runs, and once for all contestants of a round:
+//! what a record costs to make is the same for everybody and says nothing of a store.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use placet_ledger::digest::Digest;
+use placet_ledger::id::StreamId;
 use placet_ledger::store::Batch;
 use placet_ledger::store::conformance::chain::{self, Chain};
 use placet_ledger::store::seal::{Place, RunKey, Sealer};
+use tokio::sync::Barrier;
 
 use crate::contestant::{Contestant, LEDGER, Prepared};
 use crate::measure::percentile;
@@ -18,8 +24,8 @@ pub(crate) struct Plan {
     pub(crate) runs: usize,
     /// Records of one append.
     pub(crate) records: usize,
-    /// For how long.
-    pub(crate) time: Duration,
+    /// Appends that each of them has to send.
+    pub(crate) appends: usize,
 }
 
 /// What one contestant did of it.
@@ -27,13 +33,36 @@ pub(crate) struct Plan {
 pub(crate) struct Measured {
     /// Appends a second.
     pub(crate) rate: f64,
+    /// The same, had the clock run until nothing was left to do behind the answers.
+    pub(crate) settled: f64,
+    /// Appends, and how long they took.
+    appends: usize,
+    time: Duration,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
+    /// Time of the processor, of all threads.
+    work: Duration,
     /// Records appended, and bytes of them and of their contents.
     pub(crate) records: u64,
     pub(crate) bytes: u64,
     /// Bytes of its files afterwards.
     pub(crate) disk: u64,
+}
+
+impl Measured {
+    /// Waits for what is left to do behind the answers, and counts it.
+    pub(crate) fn settle(&mut self, store: &dyn Contestant) {
+        let (begun, worked) = (Instant::now(), cpu_time());
+        store.settle();
+        let time = self.time + begun.elapsed();
+        self.settled = self.appends as f64 / time.as_secs_f64();
+        self.work += cpu_time() - worked;
+    }
+
+    /// Time of the processor for each record.
+    pub(crate) fn work(&self) -> Duration {
+        self.work / u32::try_from(self.records).unwrap()
+    }
 }
 
 /// Bytes of a content.
@@ -42,48 +71,62 @@ const CONTENT_BYTES: usize = 600;
 /// Bytes that are added to a body, so that a record comes to about 600.
 const BODY_BYTES: usize = 130;
 
-/// One run as its writer has it.
-struct Lane {
-    chain: Chain,
-    sealer: Sealer,
+/// All appends of one run.
+#[derive(Clone)]
+pub(crate) struct Lane {
     number: u64,
+    stream: StreamId,
+    appends: Vec<Prepared>,
 }
 
 impl Lane {
-    fn new(created: &Digest, number: u64) -> Self {
-        let chain = Chain::run(LEDGER, created, number);
-        let mut key = [7; 32];
-        key[..8].copy_from_slice(&number.to_be_bytes());
-        let place = Place {
-            ledger: LEDGER,
-            stream: chain.stream(),
-            generation: 0,
-        };
-        let sealer = Sealer::new(place, &RunKey::from_bytes(key)).unwrap();
+    fn new(created: &Digest, number: u64, plan: Plan) -> Self {
+        let mut chain = Chain::run(LEDGER, created, number);
+        let stream = chain.stream();
+        let appends = (0..plan.appends).map(|_| prepare(&mut chain, number, plan.records));
         Self {
-            chain,
-            sealer,
             number,
+            stream,
+            appends: appends.collect(),
         }
     }
 
-    /// Writes the next records, each with a content of its own.
-    fn prepare(&mut self, records: usize) -> Prepared {
-        let expected = self.chain.expected();
-        let mut batch = Batch::default();
-        for _ in 0..records {
-            let version = self.chain.version().map_or(0, |last| last.get() + 1);
-            let text = format!("{:CONTENT_BYTES$}", format!("{} {version}", self.number));
-            let event = chain::parked_with(BODY_BYTES);
-            let next = self.chain.record(event, &[("text", text.as_bytes())]);
-            chain::extend(&mut batch, next);
-        }
-        Prepared {
-            chain: self.chain.clone(),
-            expected,
-            batch,
-        }
+    /// What its writer seals with, for those that do not seal themselves.
+    fn sealer(&self) -> Sealer {
+        let mut key = [7; 32];
+        key[..8].copy_from_slice(&self.number.to_be_bytes());
+        let place = Place {
+            ledger: LEDGER,
+            stream: self.stream,
+            generation: 0,
+        };
+        Sealer::new(place, &RunKey::from_bytes(key)).unwrap()
     }
+}
+
+/// Writes the next records of a chain, each with a content of its own.
+fn prepare(chain: &mut Chain, number: u64, records: usize) -> Prepared {
+    let expected = chain.expected();
+    let mut batch = Batch::default();
+    for _ in 0..records {
+        let version = chain.version().map_or(0, |last| last.get() + 1);
+        let text = format!("{:CONTENT_BYTES$}", format!("{number} {version}"));
+        let event = chain::parked_with(BODY_BYTES);
+        let next = chain.record(event, &[("text", text.as_bytes())]);
+        chain::extend(&mut batch, next);
+    }
+    Prepared {
+        stream: chain.stream(),
+        expected,
+        batch,
+    }
+}
+
+/// Writes all records of a plan.
+pub(crate) fn lanes(created: &Digest, plan: Plan) -> Vec<Lane> {
+    (1..=plan.runs as u64)
+        .map(|number| Lane::new(created, number, plan))
+        .collect()
 }
 
 /// What one run saw.
@@ -93,15 +136,20 @@ struct Seen {
     bytes: u64,
 }
 
-/// Lets so many runs append for the time of the plan.
-pub(crate) async fn run(store: Arc<dyn Contestant>, created: Digest, plan: Plan) -> Measured {
-    let begun = Instant::now();
-    let lanes: Vec<_> = (0..plan.runs)
-        .map(|number| {
-            let lane = Lane::new(&created, number as u64 + 1);
-            tokio::spawn(go(Arc::clone(&store), lane, plan, begun))
+/// Lets the runs append until the first has nothing left to send.
+pub(crate) async fn run(store: Arc<dyn Contestant>, lanes: Vec<Lane>) -> Measured {
+    let start = Arc::new(Barrier::new(lanes.len() + 1));
+    let ended = Arc::new(AtomicBool::new(false));
+    let lanes: Vec<_> = lanes
+        .into_iter()
+        .map(|lane| {
+            let store = Arc::clone(&store);
+            tokio::spawn(go(store, lane, Arc::clone(&start), Arc::clone(&ended)))
         })
         .collect();
+    let worked = cpu_time();
+    start.wait().await;
+    let begun = Instant::now();
     let mut waits = Vec::new();
     let mut measured = Measured::default();
     for lane in lanes {
@@ -110,27 +158,46 @@ pub(crate) async fn run(store: Arc<dyn Contestant>, created: Digest, plan: Plan)
         measured.records += seen.records;
         measured.bytes += seen.bytes;
     }
-    measured.rate = waits.len() as f64 / begun.elapsed().as_secs_f64();
+    measured.time = begun.elapsed();
+    measured.appends = waits.len();
+    measured.rate = waits.len() as f64 / measured.time.as_secs_f64();
+    measured.work = cpu_time() - worked;
     measured.p50 = percentile(&mut waits, 0.5);
     measured.p99 = percentile(&mut waits, 0.99);
     measured
 }
 
-async fn go(store: Arc<dyn Contestant>, mut lane: Lane, plan: Plan, begun: Instant) -> Seen {
+async fn go(
+    store: Arc<dyn Contestant>,
+    lane: Lane,
+    start: Arc<Barrier>,
+    ended: Arc<AtomicBool>,
+) -> Seen {
+    let mut sealer = lane.sealer();
     let mut seen = Seen {
-        waits: Vec::new(),
+        waits: Vec::with_capacity(lane.appends.len()),
         records: 0,
         bytes: 0,
     };
-    while begun.elapsed() < plan.time {
-        let prepared = lane.prepare(plan.records);
+    start.wait().await;
+    for prepared in lane.appends {
+        if ended.load(Ordering::Relaxed) {
+            break;
+        }
         let records = prepared.batch.records.iter().map(|r| r.bytes().len());
         let contents = prepared.batch.contents.values().map(|c| c.bytes.len());
         seen.bytes += records.chain(contents).sum::<usize>() as u64;
-        seen.records += plan.records as u64;
+        seen.records += prepared.batch.records.len() as u64;
         let asked = Instant::now();
-        store.append(prepared, &mut lane.sealer).await;
+        store.append(prepared, &mut sealer).await;
         seen.waits.push(asked.elapsed());
     }
+    ended.store(true, Ordering::Relaxed);
     seen
+}
+
+/// What all threads of this process worked so far.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }

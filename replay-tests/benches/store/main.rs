@@ -3,13 +3,13 @@
 //!
 //! ```text
 //! cargo bench -p placet-replay --features bench --bench store -- [--quick] [--rounds N]
-//!     [--seconds S] [--dir FOLDER] [--sealed]
+//!     [--share F] [--runs N] [--sealed] [--dir FOLDER]
 //! ```
 //!
-//! With `--sealed` it appends for so long that history leaves sled meanwhile, and reads it back.
-//!
-//! In each round the contestants run one after another, each over a fresh folder; only ratios
-//! within a round are compared.
+//! In each round the contestants run one after another, each over a fresh folder and with the same
+//! appends, which were written before; only ratios within a round are compared. `--share` makes a
+//! round shorter, `--runs` asks for one number of runs alone. With `--sealed` there are so many
+//! appends that history leaves sled meanwhile, and it is read back.
 
 #![allow(
     clippy::disallowed_methods,
@@ -34,12 +34,16 @@ mod sealed;
 mod sqlite;
 mod table;
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use contestant::{CONTESTANTS, Kind};
 use lane::{Measured, Plan};
 use measure::Arguments;
+use std::sync::Arc;
+
+/// How many runs append at once, and how many appends each has at most, of one record each.
+const APPENDS: [(usize, usize); 4] = [(1, 8_000), (8, 4_000), (64, 1_000), (256, 300)];
+
+/// The same where history is to leave sled meanwhile.
+const APPENDS_SEALED: [(usize, usize); 3] = [(8, 20_000), (64, 3_000), (256, 800)];
 
 fn main() {
     let arguments = Arguments::read();
@@ -47,35 +51,36 @@ fn main() {
     let rounds = arguments
         .count("--rounds")
         .unwrap_or(if quick { 3 } else { 5 });
-    let sealed = arguments.has("--sealed");
-    let usual = match (sealed, quick) {
-        (true, _) => 8.0,
-        (false, true) => 0.25,
-        (false, false) => 2.0,
-    };
-    let seconds = arguments.number("--seconds").unwrap_or(usual);
+    let share = arguments
+        .number("--share")
+        .unwrap_or(if quick { 0.2 } else { 1.0 });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .build()
         .unwrap();
-    println!("{}; {rounds} rounds of {seconds} s", measure::load());
-    if sealed {
-        for runs in [8, 64, 256] {
+    println!("{}; {rounds} rounds", measure::load());
+    let asked = arguments.count("--runs");
+    if arguments.has("--sealed") {
+        for (runs, appends) in APPENDS_SEALED {
             let plan = Plan {
                 runs,
                 records: 1,
-                time: Duration::from_secs_f64(seconds),
+                appends: (appends as f64 * share) as usize,
             };
             runtime.block_on(sealed::measure(&arguments, plan, rounds));
         }
         return println!("\n{}", measure::load());
     }
     for records in [1, 5] {
-        for runs in [1, 8, 64, 256] {
+        for (runs, appends) in APPENDS {
+            if asked.is_some_and(|asked| asked != runs) {
+                continue;
+            }
+            let appends = appends as f64 * share / (records as f64).sqrt();
             let plan = Plan {
                 runs,
                 records,
-                time: Duration::from_secs_f64(seconds),
+                appends: appends as usize,
             };
             let measured: Vec<_> = (0..rounds)
                 .map(|round| runtime.block_on(one_round(&arguments, plan, round)))
@@ -89,11 +94,13 @@ fn main() {
 /// Every contestant in turn; each round begins with another one.
 async fn one_round(arguments: &Arguments, plan: Plan, round: usize) -> Vec<Measured> {
     let mut measured: Vec<Option<Measured>> = CONTESTANTS.map(|_| None).into();
+    let lanes = lane::lanes(&contestant::created(), plan);
     for turn in 0..CONTESTANTS.len() {
         let index = (turn + round) % CONTESTANTS.len();
         let folder = arguments.folder();
-        let (store, created) = contestant::open(CONTESTANTS[index], folder.path()).await;
-        let mut result = lane::run(Arc::clone(&store), created, plan).await;
+        let store = contestant::open(CONTESTANTS[index], folder.path()).await;
+        let mut result = lane::run(Arc::clone(&store), lanes.clone()).await;
+        result.settle(&*store);
         drop(store);
         result.disk = measure::bytes_below(folder.path());
         measured[index] = Some(result);

@@ -106,14 +106,15 @@ fn percent(share: f64) -> String {
 
 async fn one_round(arguments: &Arguments, plan: Plan) -> Round {
     let folder = arguments.folder();
-    let (sqlite, created) = contestant::open(Kind::Sqlite, folder.path()).await;
-    let sqlite = lane::run(sqlite, created, plan).await;
+    let sqlite = contestant::open(Kind::Sqlite, folder.path()).await;
+    let created = contestant::created();
+    let sqlite = lane::run(sqlite, lane::lanes(&created, plan)).await;
     drop(folder);
     let folder = arguments.folder();
     let (home, head) = (folder.path().join("home"), folder.path().join("head"));
     let store = Arc::new(SledStore::create(&home, LEDGER, &head).unwrap());
-    let created = contestant::begin(&store).await;
-    let measured = lane::run(store.clone(), created, plan).await;
+    contestant::begin(&store).await;
+    let measured = lane::run(store.clone(), lane::lanes(&created, plan)).await;
     let tail = store.tail().await.unwrap().size;
     let at_once = sealed(&home) as f64 / tail as f64;
     let begun = Instant::now();

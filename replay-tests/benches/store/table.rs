@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::contestant::{CONTESTANTS, Kind};
 use crate::lane::{Measured, Plan};
-use crate::measure::{Spread, percentile, rate, short};
+use crate::measure::{Spread, percentile, rate, short, tenths};
 use crate::place;
 
 /// Prints what the rounds came to.
@@ -17,8 +17,10 @@ pub(crate) fn print(plan: Plan, rounds: &[Vec<Measured>]) {
         plural(runs),
         plural(records),
     );
-    println!("| | appends/s | p50 | p99 | store is times | disk / bytes |");
-    println!("|---|---|---|---|---|---|");
+    println!(
+        "| | appends/s | p50 | p99 | store is times | all settled/s | CPU a record | disk / bytes |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
     for kind in CONTESTANTS {
         let of_kind = |round: &Vec<Measured>| round[place(kind)].clone();
         let of_kind: Vec<_> = rounds.iter().map(of_kind).collect();
@@ -30,7 +32,7 @@ pub(crate) fn print(plan: Plan, rounds: &[Vec<Measured>]) {
             .iter()
             .map(|one| one.disk as f64 / one.bytes.max(1) as f64);
         println!(
-            "| {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
             kind.name(),
             rate(median),
             short(middle(of_kind.iter().map(|one| one.p50))),
@@ -39,6 +41,8 @@ pub(crate) fn print(plan: Plan, rounds: &[Vec<Measured>]) {
                 Kind::Store => String::from("-"),
                 _ => Spread::of(ratios).ratio(),
             },
+            rate(Spread::of(of_kind.iter().map(|one| one.settled)).median),
+            tenths(middle(of_kind.iter().map(|one| one.work()))),
             match kind {
                 // A plain file is written over and over.
                 Kind::File | Kind::FileAndWork => String::from("-"),

@@ -2,6 +2,7 @@
 //! was live, and a new process goes on where the old one was.
 
 mod commands;
+mod kept;
 mod projections;
 mod runs;
 

@@ -25,7 +25,7 @@ use tokio::runtime::Builder;
 use super::proxy::{Cut, Proxy, Way};
 
 /// Stamps of a world, but that records bear the ids of their commands, as those of a release do.
-struct Bearing(Arc<CountingStamps>);
+pub(super) struct Bearing(pub(super) Arc<CountingStamps>);
 
 impl Stamps for Bearing {
     fn at(&self, stream: StreamId, version: Version, not_before: Timestamp) -> Timestamp {
@@ -136,6 +136,7 @@ async fn played(play: &Play, then: Then, cut: Option<Cut>) -> (Came, (usize, usi
         clock: clock.clone(),
         stamps: stamps.clone(),
         rows: None,
+        snapshots: None,
     };
     let finding = Finding {
         parts: Box::new(parts),

@@ -4,4 +4,5 @@
 mod alike;
 mod forged;
 mod lost;
+mod poisoned;
 mod proxy;

@@ -97,7 +97,7 @@ fn exported(
 ) -> Result<Exported, ExportWriteError> {
     let bar = Bar::new(&wiring.printer, "exporting");
     let done = wiring.block_on(async {
-        let read = Read::new(reading.store(), &bar).await;
+        let read = Read::new(reading.store(), &bar, 1).await;
         export(&read, what, out).await
     });
     bar.end();

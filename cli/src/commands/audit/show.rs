@@ -139,11 +139,11 @@ fn newest(
 
 /// What a `call.proposed` comes to.
 fn proposal(envelope: &Envelope) -> Option<Digest> {
-    let Event::CallProposed(body) = envelope.event() else {
+    let Event::CallProposed(_) = envelope.event() else {
         return None;
     };
     let (ledger, run) = (envelope.header().ledger, envelope.stream().run());
-    proposal_digest(ledger, run, body, envelope.blobs()).ok()
+    proposal_digest(ledger, run, envelope.body()?, envelope.blobs()).ok()
 }
 
 /// What the first record of a stream follows.

@@ -112,7 +112,7 @@ fn in_use(found: &mut Checkup, home: &Home, head_dir: &Path, pid: Option<u32>) {
         || "another process".to_owned(),
         |pid| format!("process {pid}"),
     );
-    let opening = Arc::new(Opening::new(home.clone(), head_dir.to_owned(), None));
+    let opening = Arc::new(Opening::new(home.clone(), head_dir.to_owned()));
     let runtime = match tokio::runtime::Builder::new_current_thread().build() {
         Ok(runtime) => runtime,
         Err(error) => return found.error("ledger", &error.into()),

@@ -3,8 +3,10 @@
 pub(crate) mod example;
 mod lines;
 mod rewritten;
+mod split;
 mod tampered;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_executor::block_on;

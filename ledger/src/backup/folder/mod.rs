@@ -8,20 +8,18 @@ mod tests;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::fill::{check, fill};
 use super::{Backup, BackupError, Told};
 use crate::id::LedgerId;
+use crate::staging::Staging;
 use crate::store::sled::{OpenError, SledStore};
 use crate::store::{ReadStore, Tail, chain};
 use list::List;
 
 /// The folder of the store.
 const STORE: &str = "store";
-
-/// Tries of names for the folder in which a backup is made.
-const NAMES_MAX: u32 = 1_000;
 
 /// For `map_err`: says what was being done.
 fn failed(doing: impl Into<String>) -> impl FnOnce(io::Error) -> BackupError {
@@ -40,18 +38,13 @@ pub async fn make(
     if !is_free(dir) {
         return Err(BackupError::Taken(dir.to_owned()));
     }
-    let work = work_folder(dir)?;
-    let made = build(from, (ledger, cut), &work, told).await;
-    let made = made.and_then(|backup| {
-        fs::rename(work.join("whole"), dir)
-            .and_then(|()| files::sync(parent(dir)))
-            .map_err(failed("putting the backup in its place"))?;
-        Ok(backup)
-    });
-    if fs::remove_dir_all(&work).is_err() {
-        tracing::warn!(path = %work.display(), "a folder was left behind");
-    }
-    made
+    let beside = || format!("making a folder beside {}", dir.display());
+    let work = Staging::beside(dir).map_err(|error| failed(beside())(error))?;
+    let backup = build(from, (ledger, cut), work.path(), told).await?;
+    fs::rename(work.path().join("whole"), dir)
+        .and_then(|()| files::sync(parent(dir)))
+        .map_err(failed("putting the backup in its place"))?;
+    Ok(backup)
 }
 
 async fn build(
@@ -125,23 +118,6 @@ pub fn is_free(dir: &Path) -> bool {
         Ok(_) => false,
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
-}
-
-/// A new folder beside the place of a backup.
-fn work_folder(dir: &Path) -> Result<PathBuf, BackupError> {
-    let cannot = || format!("making a folder beside {}", dir.display());
-    let name = dir.file_name().unwrap_or_default();
-    for number in 0..NAMES_MAX {
-        let mut name = name.to_owned();
-        name.push(format!(".new-{}-{number}", std::process::id()));
-        let work = parent(dir).join(name);
-        match DirBuilder::new().mode(0o700).create(&work) {
-            Ok(()) => return Ok(work),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed(cannot())(error)),
-        }
-    }
-    Err(failed(cannot())(io::ErrorKind::AlreadyExists.into()))
 }
 
 fn make_folder(folder: &Path) -> Result<(), BackupError> {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
@@ -72,6 +73,9 @@ fn a_backup_has_every_record_and_content_under_keys_of_its_own() {
     let store = ledger(&place, 3, 100);
     let dir = place.path().join("backup");
     let note = |done, all| told.lock().unwrap().push((done, all));
+    let run = block_on(store.read_all(Position::new(9), 1)).unwrap();
+    let run = run[0].clone().parse().unwrap().envelope.stream();
+    store.snapshots().write(run, b"a state").unwrap();
     let backup = block_on(make(&store, store.ledger(), &dir, &note)).unwrap();
     let tail = block_on(store.tail()).unwrap();
     assert_eq!((backup.cut(), backup.ledger), (tail, store.ledger()));
@@ -85,9 +89,24 @@ fn a_backup_has_every_record_and_content_under_keys_of_its_own() {
     assert_eq!(listed, backup);
     block_on(check(&copy, backup.cut(), QUIET)).unwrap();
     assert_eq!(block_on(check_log(&copy)), block_on(check_log(&store)));
-    // No private key and no head file, and the keys are others.
+    // No private key, head file or kept state, and the keys are others.
     assert_eq!(entries(&dir), ["backup", "store"]);
-    for name in ["ledger.key", "recovery.key", "socket.key", "head", "owner"] {
+    assert!(
+        place
+            .path()
+            .join("home/snapshots")
+            .join(run.to_string())
+            .exists()
+    );
+    let others = [
+        "ledger.key",
+        "recovery.key",
+        "socket.key",
+        "head",
+        "owner",
+        "snapshots",
+    ];
+    for name in others {
         assert!(!dir.join("store").join(name).exists(), "{name}");
     }
     let keys = |home: PathBuf| fs::read(home.join("keys")).unwrap();

@@ -9,15 +9,15 @@ mod tests;
 
 use super::frame::Attachment;
 use super::peer::Peer;
-use super::protocol::{Ask, Failure, Named, Reply, Sending, Speaker, attach, texts};
+use super::protocol::{Ask, Failure, Named, Reply, Speaker, attach, texts};
 use crate::approval::{Answer, Assurance, Channel};
 use crate::backup;
 use crate::content::Texts;
 use crate::envelope::Envelope;
 use crate::error::LedgerError;
 use crate::event::AttemptKind;
-use crate::id::{CallId, RunId, StreamId, local_principal};
-use crate::owner::{Begun, Owner, Seat, Sent};
+use crate::id::{CallId, RunId, local_principal};
+use crate::owner::{Begun, Owner, Seat, Sending, Sent};
 use crate::projection::Query;
 use crate::run::{Caller, Command};
 use crate::store::{ReadError, Stored, chain};
@@ -258,7 +258,7 @@ impl Serve<'_> {
                 };
                 let act = (*command, joined(texts, attached)?);
                 self.has_no_way_of_its_own(run, &act.0, true).await?;
-                if let Some(before) = self.before(run.stream(), sending).await? {
+                if let Some(before) = self.owner.before(run.stream(), sending).await? {
                     return Ok(recorded(&before));
                 }
                 let sent = self.sent(&caller, Some(sending));
@@ -279,7 +279,7 @@ impl Serve<'_> {
                 let caller = self.person(channel)?;
                 let act = (*command, joined(texts, attached)?);
                 self.has_no_way_of_its_own(run, &act.0, false).await?;
-                if let Some(before) = self.before(run.stream(), sending).await? {
+                if let Some(before) = self.owner.before(run.stream(), sending).await? {
                     return Ok(recorded(&before));
                 }
                 let sent = self.sent(&caller, Some(sending));
@@ -294,7 +294,7 @@ impl Serve<'_> {
                 let caller = self.person(channel)?;
                 let texts = joined(texts, attached)?;
                 let stream = self.owner.ledger().authority();
-                if let Some(before) = self.before(stream, sending).await? {
+                if let Some(before) = self.owner.before(stream, sending).await? {
                     return Ok(recorded(before.get(..1).unwrap_or_default()));
                 }
                 let sent = self.sent(&caller, Some(sending));
@@ -331,7 +331,7 @@ impl Serve<'_> {
         sending: Sending,
     ) -> Result<Answered, LedgerError> {
         let call = start.0;
-        let begun = if let Some(records) = self.before(run.stream(), sending).await? {
+        let begun = if let Some(records) = self.owner.before(run.stream(), sending).await? {
             let again = (call, start.2, records);
             self.owner.permit_again(run, self.seat, again).await
         } else {
@@ -349,18 +349,6 @@ impl Serve<'_> {
                 Ok((Reply::Permit {}, vec![granted]))
             }
         }
-    }
-
-    /// What came of a command that was sent before, if it is one.
-    async fn before(
-        &self,
-        stream: StreamId,
-        sending: Sending,
-    ) -> Result<Option<Vec<Envelope>>, LedgerError> {
-        if !sending.again {
-            return Ok(None);
-        }
-        self.owner.recorded(stream, sending.id, sending.since).await
     }
 
     /// The person at the other end, as the kernel knows them.

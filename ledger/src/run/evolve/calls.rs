@@ -239,7 +239,8 @@ impl Call {
         }
         let call = self;
         let blobs = envelope.blobs();
-        let digest = proposal_digest(ledger, run, event, blobs)
+        let body = envelope.body().ok_or("the record has no body")?;
+        let digest = proposal_digest(ledger, run, body, blobs)
             .map_err(|_| "the proposal has no canonical form")?;
         call.proposed = Some(Proposed {
             version: envelope.version(),

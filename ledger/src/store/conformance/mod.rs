@@ -162,6 +162,13 @@ pub async fn read_log(store: &dyn EventStore, page: usize) -> Vec<Stored> {
     loop {
         let from = Position::new(all.len() as u64);
         let read = ok(store.read_all(from, page).await);
+        let mut shown = Vec::new();
+        let mut show = |position, bytes: &[u8]| {
+            let bytes = bytes.into();
+            shown.push(Stored { position, bytes });
+        };
+        ok(store.show_all(from, page, &mut show).await);
+        assert_eq!(shown, read);
         let full = read.len() == page;
         all.extend(read);
         if !full {

@@ -9,6 +9,7 @@
 //! must not use a nonce again.
 
 mod slots;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ use crate::id::{LedgerId, StreamId};
 use crate::limits::CONTENT_BYTES_MAX;
 
 pub use slots::{KeyFile, KeyFileError};
+pub use snapshot::SnapshotSealer;
 
 /// The only format of a sealed blob so far.
 const FORMAT: u8 = 1;
@@ -136,13 +138,41 @@ pub trait NonceSource {
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), SealError>;
 }
 
-/// The random bytes of the operating system.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct OsRandom;
+/// Random bytes that are drawn at once: asking for eight costs nearly as much as for many.
+const DRAWN_BYTES: usize = 512;
+
+/// The random bytes of the operating system, each given out once.
+pub struct OsRandom {
+    drawn: [u8; DRAWN_BYTES],
+    /// How many of them were given out.
+    used: usize,
+}
+
+impl Default for OsRandom {
+    fn default() -> Self {
+        Self {
+            drawn: [0; DRAWN_BYTES],
+            used: DRAWN_BYTES,
+        }
+    }
+}
 
 impl NonceSource for OsRandom {
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), SealError> {
-        getrandom::fill(bytes).map_err(SealError::Random)
+        let end = self.used.saturating_add(bytes.len());
+        if let Some(drawn) = self.drawn.get(self.used..end) {
+            bytes.copy_from_slice(drawn);
+            self.used = end;
+            return Ok(());
+        }
+        self.used = DRAWN_BYTES;
+        getrandom::fill(&mut self.drawn).map_err(SealError::Random)?;
+        let Some(drawn) = self.drawn.get(..bytes.len()) else {
+            return getrandom::fill(bytes).map_err(SealError::Random);
+        };
+        bytes.copy_from_slice(drawn);
+        self.used = bytes.len();
+        Ok(())
     }
 }
 
@@ -176,7 +206,7 @@ pub struct Sealer<N = OsRandom> {
 impl Sealer {
     /// A sealer for this place; `key` is the run's key of the generation that it names.
     pub fn new(place: Place, key: &RunKey) -> Result<Self, SealError> {
-        Self::with_nonces(place, key, OsRandom)
+        Self::with_nonces(place, key, OsRandom::default())
     }
 }
 
@@ -198,15 +228,24 @@ impl<N: NonceSource> Sealer<N> {
         &self.place
     }
 
-    /// Seals a content; its commitment is computed here, since a false one could never be opened.
+    /// Seals a content under its own commitment.
     pub fn seal(&mut self, content: &Content) -> Result<Vec<u8>, SealError> {
+        self.seal_as(&content.commitment(), content)
+    }
+
+    /// Seals a content under a commitment that was checked: with a false one it would never open.
+    pub(crate) fn seal_as(
+        &mut self,
+        commitment: &Commitment,
+        content: &Content,
+    ) -> Result<Vec<u8>, SealError> {
         let length = content.bytes.len();
         if length > CONTENT_BYTES_MAX {
             return Err(SealError::TooLarge(length));
         }
         let nonce = self.next_nonce()?;
         let mut plaintext = Zeroizing::new(padded(content)?);
-        let data = self.place.associated_data(&content.commitment());
+        let data = self.place.associated_data(commitment);
         let tag = self
             .prefix
             .cipher
@@ -263,7 +302,7 @@ impl Opener {
 
     /// Opens the content with this commitment, which is checked.
     pub fn open(&self, commitment: &Commitment, blob: &[u8]) -> Result<Content, SealError> {
-        let parts = Parts::split(blob)?;
+        let parts = Parts::of_content(blob)?;
         if parts.generation != self.place.generation {
             return Err(SealError::Generation {
                 expected: self.place.generation,
@@ -306,6 +345,17 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
+    /// Those of a content.
+    fn of_content(blob: &'a [u8]) -> Result<Self, SealError> {
+        let parts = Self::split(blob)?;
+        let padded = parts.ciphertext.len().checked_sub(PREFACE_BYTES);
+        let padded = padded.ok_or(SealError::Truncated(blob.len()))? as u64;
+        if padded > size_class(CONTENT_BYTES_MAX as u64) {
+            return Err(SealError::TooLarge(blob.len()));
+        }
+        Ok(parts)
+    }
+
     fn split(blob: &'a [u8]) -> Result<Self, SealError> {
         let truncated = || SealError::Truncated(blob.len());
         let (&format, rest) = blob.split_first().ok_or_else(truncated)?;
@@ -316,11 +366,6 @@ impl<'a> Parts<'a> {
         let (prefix, rest) = rest.split_first_chunk().ok_or_else(truncated)?;
         let (nonce, rest) = rest.split_first_chunk().ok_or_else(truncated)?;
         let (ciphertext, tag) = rest.split_last_chunk().ok_or_else(truncated)?;
-        let padded = ciphertext.len().checked_sub(PREFACE_BYTES);
-        let padded = padded.ok_or_else(truncated)? as u64;
-        if padded > size_class(CONTENT_BYTES_MAX as u64) {
-            return Err(SealError::TooLarge(blob.len()));
-        }
         Ok(Self {
             generation: u16::from_be_bytes(*generation),
             prefix,

@@ -220,3 +220,27 @@ proptest! {
         prop_assert!(opener.open(&note().commitment(), &blob).is_err());
     }
 }
+
+#[test]
+fn a_state_opens_in_its_place_alone_and_is_no_content() {
+    let sealer = SnapshotSealer::new(place(), &key());
+    let sealed = sealer.seal(b"a state").unwrap();
+    assert_eq!(sealer.open(&sealed).unwrap(), b"a state");
+    assert!(!sealed.windows(7).any(|part| part == b"a state"));
+    for at in 0..sealed.len() {
+        let mut changed = sealed.clone();
+        changed[at] ^= 1;
+        assert!(sealer.open(&changed).is_err(), "byte {at}");
+    }
+    let elsewhere = Place {
+        stream: "b3e41f07-8c2d-4e6a-9f51-0a7d3c58e913".parse().unwrap(),
+        ..place()
+    };
+    let others = [
+        SnapshotSealer::new(elsewhere, &key()),
+        SnapshotSealer::new(place(), &RunKey::from_bytes([0x12; 32])),
+    ];
+    assert!(others.iter().all(|other| other.open(&sealed).is_err()));
+    let content = Sealer::new(place(), &key()).unwrap().seal(&note()).unwrap();
+    assert!(sealer.open(&content).is_err());
+}

@@ -6,7 +6,6 @@
 //! of these the store is closed for writing, and so it is where the disk takes longer than can be
 //! waited for: what lies on disk is known again once it is opened.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -20,12 +19,12 @@ use super::draft::{Draft, Ready};
 use super::fault::{FaultPoint, Faults};
 use super::keyring::Sealed;
 use super::log::{self, Half};
-use super::memory::{Known, Written};
+use super::memory::{Heads, Written};
 use super::shared::{Reserved, Shared};
 use super::watch::Watch;
 use crate::envelope::Envelope;
 use crate::event::Event;
-use crate::id::{Position, StreamId};
+use crate::id::Position;
 use crate::limits::ROOM_BYTES_MIN;
 use crate::merkle::Frontier;
 use crate::store::check::{Attempt, Verdict};
@@ -82,7 +81,7 @@ pub(super) struct Committer {
     pub(super) pen: Pen,
     pub(super) head: HeadFile,
     pub(super) frontier: Frontier,
-    pub(super) known: BTreeMap<StreamId, Known>,
+    pub(super) known: Heads,
     pub(super) faults: Arc<dyn Faults>,
     pub(super) watch: Arc<Watch>,
 }
@@ -189,11 +188,12 @@ impl Committer {
             half,
             bytes: ready.bytes,
         };
-        self.shared.publish(Arc::new(frame), &ready.heads);
-        for (stream, known) in ready.heads {
+        self.shared
+            .publish(Arc::new(frame), &ready.heads, &ready.begun);
+        for (stream, _) in ready.begun {
             self.shared.settle(stream);
-            self.known.insert(stream, known);
         }
+        self.known.extend(ready.heads);
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! A group commit before it is written: what the appends in it see of each other, and the batch.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::entry::{Entry, Sealed};
 use super::keyring;
-use super::memory::Known;
+use super::memory::{Heads, Known};
 use super::read::Reader;
 use crate::content::Commitment;
 use crate::envelope::Envelope;
@@ -18,12 +18,11 @@ use crate::store::{ReadError, Stored};
 pub(super) struct Draft<'a> {
     reader: Reader<'a>,
     /// Heads that were read before.
-    known: &'a BTreeMap<StreamId, Known>,
+    known: &'a Heads,
     first: u64,
     frontier: Frontier,
-    heads: BTreeMap<StreamId, Known>,
-    records: BTreeMap<(StreamId, Version), Stored>,
-    contents: BTreeSet<(StreamId, Commitment)>,
+    heads: Heads,
+    begun: Vec<(StreamId, u32)>,
     entries: Vec<Entry>,
     bytes: usize,
     anchored: bool,
@@ -36,25 +35,23 @@ pub(super) struct Ready {
     /// Bytes of the entries.
     pub(super) bytes: usize,
     pub(super) frontier: Frontier,
-    pub(super) heads: BTreeMap<StreamId, Known>,
+    /// The streams that it writes to, as it leaves them.
+    pub(super) heads: Heads,
+    /// Those of them that begin in it, with their ordinals.
+    pub(super) begun: Vec<(StreamId, u32)>,
     /// Whether something outside will rest on it.
     pub(super) anchored: bool,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(
-        reader: Reader<'a>,
-        known: &'a BTreeMap<StreamId, Known>,
-        frontier: Frontier,
-    ) -> Self {
+    pub(super) fn new(reader: Reader<'a>, known: &'a Heads, frontier: Frontier) -> Self {
         Self {
             reader,
             known,
             first: frontier.size(),
             frontier,
-            heads: BTreeMap::new(),
-            records: BTreeMap::new(),
-            contents: BTreeSet::new(),
+            heads: Heads::new(),
+            begun: Vec::new(),
             entries: Vec::new(),
             bytes: 0,
             anchored: false,
@@ -89,7 +86,10 @@ impl<'a> Draft<'a> {
         }
         let mut blobs = sealed.blobs;
         for record in &attempt.records {
-            self.add_record(record, ordinal, &mut blobs)?;
+            self.add_record(record, ordinal, &mut blobs);
+        }
+        if before.is_none() {
+            self.begun.push((attempt.stream, ordinal));
         }
         if let Some(head) = Head::after(before.map(|known| known.head), &attempt.records) {
             let known = Known { ordinal, head };
@@ -106,6 +106,7 @@ impl<'a> Draft<'a> {
             bytes: self.bytes,
             frontier: self.frontier,
             heads: self.heads,
+            begun: self.begun,
             anchored: self.anchored,
         }
     }
@@ -123,40 +124,34 @@ impl<'a> Draft<'a> {
         Ok(Some(Known { ordinal, head }))
     }
 
+    /// Adds a record with the contents that its append brings and no record before it took. Whether
+    /// an older record of the stream has one of them is not asked: that would cost more with each
+    /// record of the stream, to save bytes of what callers do not do.
     fn add_record(
         &mut self,
         record: &Envelope,
         ordinal: u32,
         blobs: &mut BTreeMap<Commitment, Sealed>,
-    ) -> Result<(), ReadError> {
-        let stored = Stored {
-            position: Position::new(self.frontier.size()),
-            bytes: Arc::clone(record.bytes()),
-        };
-        let mut contents = Vec::new();
-        for blob in record.blobs().values() {
-            let Some(sealed) = blobs.remove(&blob.commitment) else {
-                continue;
-            };
-            // One that is there already is not stored again.
-            if !self.has_content(record.stream(), &blob.commitment)? {
-                self.contents.insert((record.stream(), blob.commitment));
-                contents.push((blob.commitment, sealed));
-            }
-        }
+    ) {
+        let named = record.blobs().values();
+        let contents = named.filter_map(|blob| blobs.remove_entry(&blob.commitment));
         self.frontier.push(&record.digest());
         self.anchored |= record.event().is_anchored();
         let entry = Entry {
             ordinal,
             version: record.version().get(),
             record: Arc::clone(record.bytes()),
-            contents,
+            contents: contents.collect(),
         };
         self.bytes = self.bytes.saturating_add(entry.bytes());
         self.entries.push(entry);
-        self.records
-            .insert((record.stream(), record.version()), stored);
-        Ok(())
+    }
+
+    /// The entries of a stream in this group, with their positions.
+    fn entries_of(&self, ordinal: u32) -> impl Iterator<Item = (u64, &Entry)> {
+        (self.first..)
+            .zip(&self.entries)
+            .filter(move |(_, entry)| entry.ordinal == ordinal)
     }
 }
 
@@ -166,14 +161,27 @@ impl View for Draft<'_> {
     }
 
     fn record(&self, stream: StreamId, version: Version) -> Result<Option<Stored>, ReadError> {
-        if let Some(stored) = self.records.get(&(stream, version)) {
-            return Ok(Some(stored.clone()));
+        let Some(known) = self.known(stream)? else {
+            return Ok(None);
+        };
+        let found = self
+            .entries_of(known.ordinal)
+            .find(|(_, entry)| entry.version == version.get());
+        if let Some((position, entry)) = found {
+            return Ok(Some(Stored {
+                position: Position::new(position),
+                bytes: Arc::clone(&entry.record),
+            }));
         }
         Ok(self.reader.run(stream, version, 1)?.pop())
     }
 
     fn has_content(&self, stream: StreamId, commitment: &Commitment) -> Result<bool, ReadError> {
-        if self.contents.contains(&(stream, *commitment)) {
+        let Some(known) = self.known(stream)? else {
+            return Ok(false);
+        };
+        let mut here = self.entries_of(known.ordinal);
+        if here.any(|(_, entry)| entry.content(commitment).is_some()) {
             return Ok(true);
         }
         match self.reader.ordinal(stream)? {

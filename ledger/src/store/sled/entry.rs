@@ -8,6 +8,7 @@
 //! A content of kind 1 lies in a file of its own (`large`); its length alone stands here. Numbers
 //! are big-endian.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::content::Commitment;
@@ -53,6 +54,12 @@ impl Entry {
             .saturating_add(HEADER_BYTES)
     }
 
+    /// The content with this commitment, if it is named here first.
+    pub(super) fn content(&self, commitment: &Commitment) -> Option<&Sealed> {
+        let mut contents = self.contents.iter();
+        contents.find_map(|(named, sealed)| (named == commitment).then_some(sealed))
+    }
+
     pub(super) fn encode(&self, to: &mut Vec<u8>) {
         // A record has at most 65,535 bytes.
         let length = u32::try_from(self.record.len()).unwrap_or(u32::MAX);
@@ -87,16 +94,13 @@ impl Entry {
 
     /// Takes the first entry off; `None` where the bytes begin with none.
     pub(super) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (ordinal, rest) = number(bytes)?;
-        let (version, rest) = number(rest)?;
-        let (length, rest) = number(rest)?;
-        let (record, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-        let (contents, rest) = decode_contents(rest)?;
+        let (lent, rest) = Lent::split(bytes)?;
+        let contents = lent.contents().map(|(named, part)| (named, part.sealed()));
         let entry = Self {
-            ordinal,
-            version,
-            record: record.into(),
-            contents,
+            ordinal: lent.ordinal,
+            version: lent.version,
+            record: lent.record.into(),
+            contents: contents.collect(),
         };
         Some((entry, rest))
     }
@@ -118,22 +122,95 @@ pub(super) fn decode_contents(bytes: &[u8]) -> Option<(Contents, &[u8])> {
     let (count, mut rest) = bytes.split_first_chunk::<2>()?;
     let mut contents = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
-        let (commitment, after) = rest.split_first_chunk::<32>()?;
-        let (&kind, after) = after.split_first()?;
-        let (length, after) = number(after)?;
-        let (sealed, after) = match kind {
-            0 => {
-                let (sealed, after) = after.split_at_checked(usize::try_from(length).ok()?)?;
-                (Sealed::Inline(sealed.into()), after)
-            }
-            1 => (Sealed::Apart(length), after),
-            _ => return None,
-        };
-        let commitment = Commitment::from_digest(Digest::from_bytes(*commitment));
-        contents.push((commitment, sealed));
+        let ((named, part), after) = content(rest)?;
+        contents.push((named, part.sealed()));
         rest = after;
     }
     Some((contents, rest))
+}
+
+/// One record as it lies in a frame or a unit, not copied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lent<'a> {
+    pub(super) ordinal: u32,
+    pub(super) version: u32,
+    pub(super) record: &'a [u8],
+    /// The contents that it names first, each one whole.
+    contents: &'a [u8],
+}
+
+/// A sealed content as it lies there.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part<'a> {
+    Inline(&'a [u8]),
+    Apart(u32),
+}
+
+impl Part<'_> {
+    fn sealed(self) -> Sealed {
+        match self {
+            Self::Inline(bytes) => Sealed::Inline(bytes.into()),
+            Self::Apart(length) => Sealed::Apart(length),
+        }
+    }
+}
+
+impl<'a> Lent<'a> {
+    /// The first entry, and what follows it; `None` where the bytes begin with none.
+    pub(super) fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (ordinal, rest) = number(bytes)?;
+        let (version, rest) = number(rest)?;
+        let (length, rest) = number(rest)?;
+        let (record, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+        let (count, contents) = rest.split_first_chunk::<2>()?;
+        let mut rest = contents;
+        for _ in 0..u16::from_be_bytes(*count) {
+            (_, rest) = content(rest)?;
+        }
+        let contents = contents.get(..contents.len().checked_sub(rest.len())?)?;
+        let entry = Self {
+            ordinal,
+            version,
+            record,
+            contents,
+        };
+        Some((entry, rest))
+    }
+
+    /// The contents that it names first.
+    fn contents(&self) -> impl Iterator<Item = (Commitment, Part<'a>)> + use<'a> {
+        let mut rest = self.contents;
+        std::iter::from_fn(move || {
+            let (named, after) = content(rest)?;
+            rest = after;
+            Some(named)
+        })
+    }
+
+    /// Those of the contents that are wanted and named here first.
+    pub(super) fn contents_in(&self, wanted: &BTreeSet<Commitment>) -> Contents {
+        let contents = self.contents().filter(|(named, _)| wanted.contains(named));
+        contents
+            .map(|(named, part)| (named, part.sealed()))
+            .collect()
+    }
+}
+
+/// The first content of an entry, and what follows it.
+fn content(bytes: &[u8]) -> Option<((Commitment, Part<'_>), &[u8])> {
+    let (commitment, after) = bytes.split_first_chunk::<32>()?;
+    let (&kind, after) = after.split_first()?;
+    let (length, after) = number(after)?;
+    let (part, after) = match kind {
+        0 => {
+            let (sealed, after) = after.split_at_checked(usize::try_from(length).ok()?)?;
+            (Part::Inline(sealed), after)
+        }
+        1 => (Part::Apart(length), after),
+        _ => return None,
+    };
+    let commitment = Commitment::from_digest(Digest::from_bytes(*commitment));
+    Some(((commitment, part), after))
 }
 
 fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {

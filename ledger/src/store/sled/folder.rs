@@ -27,6 +27,11 @@ pub(super) fn tile(home: &Path) -> PathBuf {
     home.join("tile")
 }
 
+/// States of long runs.
+pub(super) fn snapshots(home: &Path) -> PathBuf {
+    home.join("snapshots")
+}
+
 /// sled's one file, on which it holds its lock.
 pub(super) fn sled_file(home: &Path) -> PathBuf {
     sled(home).join("db")

@@ -64,16 +64,6 @@ impl Chunk {
         self.first.saturating_add(count)
     }
 
-    /// The positions of the records that may name a content first.
-    pub(super) fn naming(&self, commitment: &Commitment) -> Vec<u64> {
-        let wanted = beginning(commitment);
-        let names = self
-            .places
-            .iter()
-            .filter(|place| place.contents.contains(&wanted));
-        names.map(|place| place.position).collect()
-    }
-
     /// The rows that hold it, each with its first version.
     pub(super) fn encode(&self) -> Vec<(u32, Vec<u8>)> {
         let mut rows: Vec<(u32, Vec<u8>)> = Vec::new();

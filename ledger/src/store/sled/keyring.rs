@@ -8,7 +8,9 @@ use super::read::Reader;
 use super::{entry, large};
 use crate::content::{Commitment, Content};
 use crate::id::{LedgerId, StreamId};
-use crate::store::seal::{self, KeyFile, KeyFileError, Opener, Place, SealError, Sealer};
+use crate::store::seal::{
+    self, KeyFile, KeyFileError, Opener, Place, RunKey, SealError, Sealer, SnapshotSealer,
+};
 use crate::store::{ReadError, chain};
 
 /// Sealers that are kept; one costs a few hundred bytes and two derivations.
@@ -87,7 +89,8 @@ impl Keyring {
             let sealer = self.sealer(stream, ordinal)?;
             let mut sealer = lock(&sealer);
             for (commitment, content) in contents {
-                let sealed = sealer.seal(content)?;
+                // It was checked that they belong together.
+                let sealed = sealer.seal_as(commitment, content)?;
                 let sealed = if sealed.len() > large::INLINE_BYTES_MAX {
                     large::write(reader.large, ordinal, commitment, &sealed)?;
                     entry::Sealed::Apart(u32::try_from(sealed.len()).unwrap_or(u32::MAX))
@@ -100,28 +103,45 @@ impl Keyring {
         Ok(Sealed { ordinal, blobs })
     }
 
-    /// Opens a sealed content and checks its commitment.
-    pub(super) fn open(
+    /// Opens contents of a stream.
+    pub(super) fn opening(&self, stream: StreamId, ordinal: u32) -> Opening<'_> {
+        Opening {
+            keyring: self,
+            stream,
+            ordinal,
+            opener: None,
+        }
+    }
+
+    /// Seals the state of a stream that is in the store.
+    pub(super) fn seal_snapshot(
         &self,
         stream: StreamId,
         ordinal: u32,
-        commitment: &Commitment,
+        state: &[u8],
+    ) -> Result<Vec<u8>, KeyringError> {
+        let (generation, key) = lock(&self.state).file.key(ordinal)?;
+        let sealer = SnapshotSealer::new(self.place(stream, generation), &key);
+        Ok(sealer.seal(state)?)
+    }
+
+    /// Opens a sealed state.
+    pub(super) fn open_snapshot(
+        &self,
+        stream: StreamId,
+        ordinal: u32,
         blob: &[u8],
-    ) -> Result<Content, ReadError> {
-        let sealed = |error: SealError| ReadError::Damaged {
-            position: None,
-            detail: format!("content {commitment}: {}", chain(&error)),
-        };
+    ) -> Result<Vec<u8>, ReadError> {
+        let sealed = |error: SealError| damaged(format!("a kept state: {}", chain(&error)));
         let generation = seal::generation(blob).map_err(sealed)?;
+        let key = self.key_of(stream, ordinal, generation)?;
+        let sealer = SnapshotSealer::new(self.place(stream, generation), &key);
+        sealer.open(blob).map_err(sealed)
+    }
+
+    fn key_of(&self, stream: StreamId, ordinal: u32, generation: u16) -> Result<RunKey, ReadError> {
         let key = lock(&self.state).file.key_of(ordinal, generation);
-        let key = key.map_err(|error| ReadError::Damaged {
-            position: None,
-            detail: format!("the key of stream {stream}: {}", chain(&error)),
-        })?;
-        let place = self.place(stream, generation);
-        Opener::new(place, &key)
-            .open(commitment, blob)
-            .map_err(sealed)
+        key.map_err(|error| damaged(format!("the key of stream {stream}: {}", chain(&error))))
     }
 
     /// The stream is in the store with its ordinal.
@@ -168,6 +188,45 @@ impl Keyring {
             stream,
             generation,
         }
+    }
+}
+
+/// Opens contents of one stream; the key that opened the last one is kept for the next.
+pub(super) struct Opening<'a> {
+    keyring: &'a Keyring,
+    stream: StreamId,
+    ordinal: u32,
+    opener: Option<Opener>,
+}
+
+impl Opening<'_> {
+    /// Opens a sealed content and checks its commitment.
+    pub(super) fn open(
+        &mut self,
+        commitment: &Commitment,
+        blob: &[u8],
+    ) -> Result<Content, ReadError> {
+        let sealed = |error: SealError| damaged(format!("content {commitment}: {}", chain(&error)));
+        let generation = seal::generation(blob).map_err(sealed)?;
+        let known = self.opener.take();
+        let opener = match known.filter(|known| known.place().generation == generation) {
+            Some(known) => known,
+            None => {
+                let keyring = self.keyring;
+                let key = keyring.key_of(self.stream, self.ordinal, generation)?;
+                Opener::new(keyring.place(self.stream, generation), &key)
+            }
+        };
+        let opened = opener.open(commitment, blob).map_err(sealed);
+        self.opener = Some(opener);
+        opened
+    }
+}
+
+fn damaged(detail: String) -> ReadError {
+    ReadError::Damaged {
+        position: None,
+        detail,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What was acknowledged and does not lie in sled yet: frames by position, and the index above the
 //! mark. Readers look here first; whatever leaves is in sled by then.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::entry::Entry;
@@ -37,6 +37,9 @@ pub(super) struct Known {
     pub(super) head: Head,
 }
 
+/// The ends of streams; nothing depends on their order.
+pub(super) type Heads = HashMap<StreamId, Known>;
+
 /// Frames and index.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
@@ -47,19 +50,18 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Adds a frame that is durable.
-    pub(super) fn add(&mut self, frame: Arc<Written>, heads: &BTreeMap<StreamId, Known>) {
+    /// Adds a frame that is durable, with the streams as it leaves them and those that begin in it.
+    pub(super) fn add<'a>(
+        &mut self,
+        frame: Arc<Written>,
+        heads: impl IntoIterator<Item = &'a Known>,
+        begun: &[(StreamId, u32)],
+    ) {
         for (position, entry) in (frame.first..).zip(&frame.entries) {
             self.index.add(position, entry);
-            if entry.version == 0
-                && let Some((stream, _)) = heads
-                    .iter()
-                    .find(|(_, known)| known.ordinal == entry.ordinal)
-            {
-                self.index.names.insert(*stream, entry.ordinal);
-            }
         }
-        for known in heads.values() {
+        self.index.names.extend(begun.iter().copied());
+        for known in heads {
             self.index.heads.insert(known.ordinal, known.head);
         }
         self.bytes = self.bytes.saturating_add(frame.bytes);

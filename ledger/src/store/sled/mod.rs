@@ -5,6 +5,7 @@
 //! <home>/sled    rows (`keys` lists them), none over 7,000 B
 //! <home>/tile    history, in files that never change (`tile`)
 //! <home>/content sealed contents that are too large for any of them
+//! <home>/snapshots states of long runs, sealed: a cache
 //! <home>/keys    keys of streams: contents lie everywhere sealed, never in clear
 //! <home>/ledger  which ledger it is        <home>/owner  which process has it open
 //! <head dir>     how far the store had come, outside of what a backup copies together
@@ -18,6 +19,7 @@
 //! and by the head file (`recover`, `open`).
 
 mod commit;
+mod contents;
 mod draft;
 mod entry;
 mod fault;
@@ -35,6 +37,7 @@ mod read;
 mod recover;
 mod rows;
 mod shared;
+mod snapshots;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -45,7 +48,7 @@ mod watch;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -54,6 +57,7 @@ use async_trait::async_trait;
 use futures_channel::oneshot;
 
 use self::commit::{Committer, Request};
+use self::memory::Heads;
 use self::mover::Mover;
 use self::open::Opened;
 use self::shared::{Reserved, Shared};
@@ -61,9 +65,10 @@ use self::tile::seal::Sealer;
 use self::watch::Watch;
 use super::check::Attempt;
 use super::projections::ProjectionStore;
+use super::snapshots::SnapshotStore;
 use super::{
-    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
-    chain,
+    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Show, Stored, Tail,
+    Unless, chain,
 };
 use crate::content::{Commitment, Content, Contents};
 use crate::id::{LedgerId, Position, StreamId, Version};
@@ -77,6 +82,8 @@ const QUEUE_APPENDS: usize = 1_024;
 /// A ledger in a folder.
 pub struct SledStore {
     shared: Arc<Shared>,
+    /// Where states of long runs lie.
+    snapshots: PathBuf,
     /// `None` once it is closed, and where it was opened to be read.
     threads: Mutex<Option<Threads>>,
 }
@@ -138,7 +145,7 @@ impl SledStore {
         home: &Path,
         head_dir: &Path,
     ) -> Result<(Self, Option<OpenError>), OpenError> {
-        open::open(home, head_dir).map(Self::closed)
+        open::open(home, head_dir).map(|opened| Self::closed(home, opened))
     }
 
     /// The same, from a copy in `scratch`, a folder that exists: sled changes what it opens.
@@ -147,7 +154,7 @@ impl SledStore {
         head_dir: &Path,
         scratch: &Path,
     ) -> Result<(Self, Option<OpenError>), OpenError> {
-        open::open_copy(home, head_dir, scratch).map(Self::closed)
+        open::open_copy(home, head_dir, scratch).map(|opened| Self::closed(home, opened))
     }
 
     /// Which ledger a home holds, without opening it; what it holds when it is open counts.
@@ -163,6 +170,14 @@ impl SledStore {
     /// Where its projections are kept.
     pub fn projections(&self) -> Arc<dyn ProjectionStore> {
         Arc::new(projections::SledRows(Arc::clone(&self.shared)))
+    }
+
+    /// Where states of its long runs are kept.
+    pub fn snapshots(&self) -> Arc<dyn SnapshotStore> {
+        Arc::new(snapshots::SledSnapshots {
+            shared: Arc::clone(&self.shared),
+            folder: self.snapshots.clone(),
+        })
     }
 
     /// Waits until everything that was acknowledged is in sled, with its index, and what is old
@@ -228,7 +243,7 @@ impl SledStore {
             pen,
             head,
             frontier,
-            known: BTreeMap::new(),
+            known: Heads::new(),
             faults,
             watch: Arc::clone(&watch),
         };
@@ -243,6 +258,7 @@ impl SledStore {
         let committer = spawn("commit", Box::new(move || committer.run(&waiting)))?;
         Ok(Self {
             shared,
+            snapshots: folder::snapshots(home),
             threads: Mutex::new(Some(Threads {
                 queue,
                 committer,
@@ -253,7 +269,7 @@ impl SledStore {
         })
     }
 
-    fn closed(opened: Opened) -> (Self, Option<OpenError>) {
+    fn closed(home: &Path, opened: Opened) -> (Self, Option<OpenError>) {
         let finding = opened.head.err();
         let reason = finding.as_ref().map_or_else(
             || "it was opened to be read".to_owned(),
@@ -262,6 +278,7 @@ impl SledStore {
         opened.shared.close(&reason);
         let store = Self {
             shared: Arc::new(opened.shared),
+            snapshots: folder::snapshots(home),
             threads: Mutex::new(None),
         };
         (store, finding)
@@ -362,6 +379,16 @@ impl ReadStore for SledStore {
         self.shared.reader().all(from, size, limit)
     }
 
+    async fn show_all(
+        &self,
+        from: Position,
+        limit: usize,
+        show: &mut Show<'_>,
+    ) -> Result<(), ReadError> {
+        let size = self.shared.tail().size;
+        self.shared.reader().show(from, size, limit, show)
+    }
+
     async fn tail(&self) -> Result<Tail, ReadError> {
         Ok(self.shared.tail())
     }
@@ -373,18 +400,22 @@ impl ReadStore for SledStore {
     ) -> Result<Contents, ReadError> {
         let mut contents = Contents::default();
         let reader = self.shared.reader();
-        let ordinal = reader.ordinal(stream)?;
-        for commitment in commitments {
-            let missing = ReadError::NoContent(*commitment);
-            let Some(ordinal) = ordinal else {
-                return Err(missing);
-            };
-            let blob = reader.sealed(ordinal, commitment)?.ok_or(missing)?;
+        if let Some(ordinal) = reader.ordinal(stream)? {
             let keyring = self.shared.keyring.as_ref();
-            let keyring = keyring.ok_or_else(|| ReadError::Io("it has no keys".to_owned()))?;
-            let content = keyring.open(stream, ordinal, commitment, &blob)?;
-            contents.insert_checked(*commitment, content);
+            let mut opening = keyring.map(|keyring| keyring.opening(stream, ordinal));
+            reader.each_sealed(ordinal, commitments, |commitment, blob| {
+                let opening = opening.as_mut();
+                let opening = opening.ok_or_else(|| ReadError::Io("it has no keys".to_owned()))?;
+                contents.insert_checked(commitment, opening.open(&commitment, &blob)?);
+                Ok(())
+            })?;
         }
-        Ok(contents)
+        let mut missing = commitments
+            .iter()
+            .filter(|named| contents.get(named).is_none());
+        match missing.next() {
+            None => Ok(contents),
+            Some(missing) => Err(ReadError::NoContent(*missing)),
+        }
     }
 }

@@ -1,17 +1,19 @@
 //! Reading records back, from memory, from sled or from tiles: every number that a row tells is
 //! checked against what it leads to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use super::entry::{Entry, Sealed};
+use ::sled::IVec;
+
+use super::entry::{Contents, Entry, Lent};
 use super::index::Chunk;
 use super::memory::Memory;
 use super::rows::Rows;
 use super::tile::{Named, Tiles};
 use super::values;
-use super::{keys, large, unit};
+use super::{keys, unit};
 use crate::content::Commitment;
 use crate::id::{Position, StreamId, Version};
 use crate::limits::PAGE_RECORDS_MAX;
@@ -42,15 +44,76 @@ pub(super) struct Unit {
     pub(super) entries: Vec<Entry>,
 }
 
-impl Unit {
-    fn get(&self, position: u64) -> Option<&Entry> {
+/// A unit as it lies in its rows, with where its entries begin.
+pub(super) struct Lying {
+    first: u64,
+    bytes: IVec,
+    starts: Vec<usize>,
+}
+
+impl Lying {
+    /// The unit that begins at a position or is the last before it.
+    fn read(rows: &Rows, position: u64) -> Result<Self, ReadError> {
+        let (first, bytes) = unit_bytes(rows, position)?;
+        let starts = unit::starts(&bytes).ok_or_else(|| malformed_unit(first))?;
+        Ok(Self {
+            first,
+            bytes,
+            starts,
+        })
+    }
+
+    fn get(&self, position: u64) -> Option<Lent<'_>> {
         let index = usize::try_from(position.checked_sub(self.first)?).ok()?;
-        self.entries.get(index)
+        let bytes = self.bytes.get(*self.starts.get(index)?..)?;
+        Lent::split(bytes).map(|(entry, _)| entry)
+    }
+}
+
+/// An entry, wherever it is.
+pub(super) enum Seen<'a> {
+    Memory(&'a Entry),
+    Row(Lent<'a>),
+}
+
+impl Seen<'_> {
+    fn record(&self) -> Arc<[u8]> {
+        match self {
+            Self::Memory(entry) => Arc::clone(&entry.record),
+            Self::Row(entry) => entry.record.into(),
+        }
+    }
+
+    fn named(&self) -> Named {
+        let (ordinal, version) = match self {
+            Self::Memory(entry) => (entry.ordinal, entry.version),
+            Self::Row(entry) => (entry.ordinal, entry.version),
+        };
+        Named {
+            ordinal,
+            version,
+            record: self.record(),
+        }
+    }
+
+    /// Those of the contents that are wanted of a stream and named here first.
+    pub(super) fn contents(&self, ordinal: u32, wanted: &BTreeSet<Commitment>) -> Contents {
+        match self {
+            Self::Memory(entry) if entry.ordinal == ordinal => {
+                let contents = entry.contents.iter();
+                contents
+                    .filter(|(named, _)| wanted.contains(named))
+                    .cloned()
+                    .collect()
+            }
+            Self::Row(entry) if entry.ordinal == ordinal => entry.contents_in(wanted),
+            Self::Memory(_) | Self::Row(_) => Contents::new(),
+        }
     }
 }
 
 impl Reader<'_> {
-    fn memory(&self) -> RwLockReadGuard<'_, Memory> {
+    pub(super) fn memory(&self) -> RwLockReadGuard<'_, Memory> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -91,13 +154,49 @@ impl Reader<'_> {
             if self.tiles.hold(position) {
                 page.append(&mut self.tiles.page(position, end)?);
             } else {
-                let entry = |entry: &Entry| Arc::clone(&entry.record);
                 let tile = |tiles: &Tiles| Ok(tiles.record(position)?.record);
+                let entry = |seen: Seen<'_>| seen.record();
                 page.push(stored(position, self.at(position, &mut unit, entry, tile)?));
             }
             position = from.get().saturating_add(page.len() as u64);
         }
         Ok(page)
+    }
+
+    /// Shows records of the whole log before `size`, as they lie.
+    pub(super) fn show(
+        &self,
+        from: Position,
+        size: u64,
+        limit: usize,
+        show: &mut (dyn FnMut(Position, &[u8]) + Send),
+    ) -> Result<(), ReadError> {
+        let limit = limit.min(PAGE_RECORDS_MAX) as u64;
+        let end = from.get().saturating_add(limit).min(size);
+        let (mut unit, mut position) = (None, from.get());
+        while position < end {
+            if self.tiles.hold(position) {
+                for stored in self.tiles.page(position, end)? {
+                    show(stored.position, &stored.bytes);
+                    position = position.saturating_add(1);
+                }
+                continue;
+            }
+            let entry = |seen: Seen<'_>| match seen {
+                // Not here: whoever writes waits for what is read in memory.
+                Seen::Memory(entry) => Some(Arc::clone(&entry.record)),
+                Seen::Row(entry) => {
+                    show(Position::new(position), entry.record);
+                    None
+                }
+            };
+            let tile = |tiles: &Tiles| Ok(Some(tiles.record(position)?.record));
+            if let Some(record) = self.at(position, &mut unit, entry, tile)? {
+                show(Position::new(position), &record);
+            }
+            position = position.saturating_add(1);
+        }
+        Ok(())
     }
 
     /// Records of one stream.
@@ -119,7 +218,8 @@ impl Reader<'_> {
             let left = limit.saturating_sub(page.len());
             let places = self.places(ordinal, version, left)?;
             for position in places {
-                let named = self.at(position, &mut unit, Named::of, |t| t.record(position))?;
+                let entry = |seen: Seen<'_>| seen.named();
+                let named = self.at(position, &mut unit, entry, |t| t.record(position))?;
                 if (named.ordinal, named.version) != (ordinal, version) {
                     let detail = format!("expected version {version} of stream {stream}");
                     return Err(damaged(Some(position), detail));
@@ -160,7 +260,11 @@ impl Reader<'_> {
     }
 
     /// The row of the index that holds a version, or is the last before it.
-    fn chunk(&self, ordinal: u32, version: u32) -> Result<Option<Arc<Chunk>>, ReadError> {
+    pub(super) fn chunk(
+        &self,
+        ordinal: u32,
+        version: u32,
+    ) -> Result<Option<Arc<Chunk>>, ReadError> {
         let (low, high) = (keys::index(ordinal, 0), keys::index(ordinal, version));
         let Some((key, value)) = self.rows.last(&low, &high)? else {
             return Ok(None);
@@ -179,91 +283,31 @@ impl Reader<'_> {
         Ok(Some(chunk))
     }
 
-    /// The sealed content of a stream; `None` where it is not there.
-    pub(super) fn sealed(
-        &self,
-        ordinal: u32,
-        commitment: &Commitment,
-    ) -> Result<Option<Arc<[u8]>>, ReadError> {
-        let Some(sealed) = self.place_of(ordinal, commitment)? else {
-            return Ok(None);
-        };
-        match sealed {
-            Sealed::Inline(bytes) => Ok(Some(bytes)),
-            Sealed::Apart(length) => {
-                let bytes = large::read(self.large, ordinal, commitment, length);
-                bytes.map(Some).map_err(|error| {
-                    damaged(
-                        None,
-                        format!("the content {commitment} cannot be read: {error}"),
-                    )
-                })
-            }
-        }
-    }
-
-    /// Whether a stream holds a content.
-    pub(super) fn has_content(
-        &self,
-        ordinal: u32,
-        commitment: &Commitment,
-    ) -> Result<bool, ReadError> {
-        Ok(self.place_of(ordinal, commitment)?.is_some())
-    }
-
-    /// How the record that names a content first holds it.
-    fn place_of(&self, ordinal: u32, commitment: &Commitment) -> Result<Option<Sealed>, ReadError> {
-        let in_memory = {
-            let memory = self.memory();
-            let chunk = memory.index.chunks.get(&ordinal);
-            chunk.map(|chunk| (chunk.naming(commitment), chunk.first))
-        };
-        let (mut positions, mut before) = in_memory.unwrap_or((Vec::new(), u32::MAX));
-        loop {
-            for position in positions {
-                let entry = |entry: &Entry| (entry.ordinal, entry.contents.clone());
-                let tile = |tiles: &Tiles| tiles.contents(position);
-                let (of, contents) = self.at(position, &mut None, entry, tile)?;
-                let mut here = contents.into_iter().filter(|_| of == ordinal);
-                if let Some((_, found)) = here.find(|(named, _)| named == commitment) {
-                    return Ok(Some(found));
-                }
-            }
-            let Some(version) = before.checked_sub(1) else {
-                return Ok(None);
-            };
-            let Some(chunk) = self.chunk(ordinal, version)? else {
-                return Ok(None);
-            };
-            (positions, before) = (chunk.naming(commitment), chunk.first);
-        }
-    }
-
     /// Looks at the entry at a position, or into its tile; `unit` keeps the unit that was read
     /// last.
     ///
     /// Records go from memory to sled to tiles, and are in the next place before they leave the
     /// one before: who looks in that order finds each in one of them.
-    fn at<T>(
+    pub(super) fn at<T>(
         &self,
         position: u64,
-        unit: &mut Option<Unit>,
-        entry: impl Fn(&Entry) -> T,
-        tile: impl Fn(&Tiles) -> Result<T, ReadError>,
+        unit: &mut Option<Lying>,
+        entry: impl FnOnce(Seen<'_>) -> T,
+        tile: impl FnOnce(&Tiles) -> Result<T, ReadError>,
     ) -> Result<T, ReadError> {
         if let Some(found) = unit.as_ref().and_then(|unit| unit.get(position)) {
-            return Ok(entry(found));
+            return Ok(entry(Seen::Row(found)));
         }
         // What is in a tile never leaves it.
         if self.tiles.hold(position) {
             return tile(self.tiles);
         }
         if let Some(found) = self.memory().entry(position) {
-            return Ok(entry(found));
+            return Ok(entry(Seen::Memory(found)));
         }
-        let read = read_unit(self.rows, position);
+        let read = Lying::read(self.rows, position);
         if let Some(found) = read.as_ref().ok().and_then(|unit| unit.get(position)) {
-            let found = entry(found);
+            let found = entry(Seen::Row(found));
             *unit = read.ok();
             return Ok(found);
         }
@@ -344,26 +388,38 @@ pub(super) fn units_between(
 
 /// The unit that begins at a position or is the last before it.
 pub(super) fn read_unit(rows: &Rows, position: u64) -> Result<Unit, ReadError> {
+    let (first, bytes) = unit_bytes(rows, position)?;
+    let entries = unit::unpack(&bytes).ok_or_else(|| malformed_unit(first))?;
+    Ok(Unit { first, entries })
+}
+
+/// The same, not taken apart; with its first position.
+fn unit_bytes(rows: &Rows, position: u64) -> Result<(u64, IVec), ReadError> {
     let at = (position != u64::MAX).then_some(position);
     let missing = || damaged(at, "no record is there".to_owned());
     let (key, last) = rows
         .last(&keys::unit(0, 0), &keys::unit(position, u16::MAX))?
         .ok_or_else(missing)?;
     let (first, parts) = keys::read_unit(&key).ok_or_else(missing)?;
+    if parts == 0 {
+        return Ok((first, last));
+    }
     let mut bytes = Vec::new();
     for part in 0..parts {
         let part = rows.get(&keys::unit(first, part))?;
         bytes.extend_from_slice(&part.ok_or_else(missing)?);
     }
     bytes.extend_from_slice(&last);
-    let entries = unit::unpack(&bytes)
-        .ok_or_else(|| damaged(Some(first), "its unit is malformed".to_owned()))?;
-    Ok(Unit { first, entries })
+    Ok((first, bytes.into()))
 }
 
 fn stored(position: u64, bytes: Arc<[u8]>) -> Stored {
     let position = Position::new(position);
     Stored { position, bytes }
+}
+
+fn malformed_unit(first: u64) -> ReadError {
+    damaged(Some(first), "its unit is malformed".to_owned())
 }
 
 pub(super) fn damaged(position: Option<u64>, detail: String) -> ReadError {

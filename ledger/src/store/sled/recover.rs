@@ -157,13 +157,17 @@ fn add(
     let skip = usize::try_from(tree.size().saturating_sub(frame.first)).unwrap_or(usize::MAX);
     let entries: Vec<Entry> = frame.entries.into_iter().skip(skip).collect();
     let first = tree.size();
-    let mut heads = std::collections::BTreeMap::new();
+    let mut heads = Vec::new();
+    let mut begun = Vec::new();
     for (position, entry) in (first..).zip(&entries) {
         let envelope = learn(rows, memory, position, entry)?;
         tree.push(&digest(Purpose::Event, &entry.record));
         if let Some(&head) = memory.index.heads.get(&entry.ordinal) {
             let ordinal = entry.ordinal;
-            heads.insert(envelope.stream(), Known { ordinal, head });
+            heads.push(Known { ordinal, head });
+        }
+        if entry.version == 0 {
+            begun.push((envelope.stream(), entry.ordinal));
         }
     }
     let bytes = entries
@@ -177,7 +181,7 @@ fn add(
         half,
         bytes,
     };
-    memory.add(Arc::new(written), &heads);
+    memory.add(Arc::new(written), &heads, &begun);
     Ok(())
 }
 

@@ -1,13 +1,12 @@
 //! What the callers and the committer of one store share.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::keyring::Keyring;
-use super::memory::{Known, Memory, Written};
+use super::memory::{Heads, Memory, Written};
 use super::mover::{MOVE_BYTES, Moving};
 use super::read::{Chunks, Reader};
 use super::rows::Rows;
@@ -94,10 +93,10 @@ impl Shared {
     }
 
     /// Shows readers a frame that is durable.
-    pub(super) fn publish(&self, frame: Arc<Written>, heads: &BTreeMap<StreamId, Known>) {
+    pub(super) fn publish(&self, frame: Arc<Written>, heads: &Heads, begun: &[(StreamId, u32)]) {
         let tail = tail(&frame.frontier);
         let bytes = self.remember(|memory| {
-            memory.add(frame, heads);
+            memory.add(frame, heads.values(), begun);
             memory.bytes()
         });
         self.state().tail = tail;

@@ -5,7 +5,7 @@
 //! entries with consecutive positions, all of one tile; one that is longer than a row is a unit of
 //! its own, cut into parts.
 
-use super::entry::Entry;
+use super::entry::{Entry, Lent};
 use super::tile::TILE;
 use crate::limits::ROW_BYTES_MAX;
 
@@ -44,6 +44,17 @@ pub(super) fn pack<'a>(
 pub(super) fn unpack(bytes: &[u8]) -> Option<Vec<Entry>> {
     let entries = Entry::decode_all(bytes.strip_prefix(&[FORMAT])?)?;
     (!entries.is_empty()).then_some(entries)
+}
+
+/// Where the entries of a unit begin; `None` where it cannot be taken apart.
+pub(super) fn starts(bytes: &[u8]) -> Option<Vec<usize>> {
+    let mut rest = bytes.strip_prefix(&[FORMAT])?;
+    let mut starts = Vec::with_capacity(16);
+    while !rest.is_empty() {
+        starts.push(bytes.len().saturating_sub(rest.len()));
+        (_, rest) = Lent::split(rest)?;
+    }
+    (!starts.is_empty()).then_some(starts)
 }
 
 /// Cuts bytes into rows; nothing at all is still one row.
@@ -100,6 +111,11 @@ mod tests {
             for (first, unit) in pack(9, &entries) {
                 prop_assert_eq!(first, 9 + read.len() as u64);
                 let unpacked = unpack(&unit).unwrap();
+                let lent: Vec<_> = starts(&unit).unwrap().iter()
+                    .map(|&start| Entry::decode(&unit[start..]).unwrap().0)
+                    .collect();
+                prop_assert_eq!(&lent, &unpacked);
+                prop_assert!(starts(&unit[..unit.len() - 1]).is_none());
                 prop_assert!(unit.len() <= ROW_BYTES_MAX || unpacked.len() == 1);
                 read.extend(unpacked);
                 prop_assert!(unpack(&unit[..unit.len() - 1]).is_none());
@@ -109,7 +125,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_unpacked_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
-            let _ignored = unpack(&bytes);
+            prop_assert_eq!(unpack(&bytes).is_some(), starts(&bytes).is_some());
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod damage;
 mod faults;
+mod kept;
 mod logged;
 mod opening;
 mod sealed;

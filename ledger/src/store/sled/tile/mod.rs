@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use self::bundle::{HEAD_BYTES, Head, Row, Span};
 use self::path::{KINDS, Kind};
-use super::entry::{Contents, Entry};
+use super::entry::Contents;
 use super::read::damaged;
 use crate::id::Position;
 use crate::store::{ReadError, Stored};
@@ -38,16 +38,6 @@ pub(super) struct Named {
     pub(super) ordinal: u32,
     pub(super) version: u32,
     pub(super) record: Arc<[u8]>,
-}
-
-impl Named {
-    pub(super) fn of(entry: &Entry) -> Self {
-        Self {
-            ordinal: entry.ordinal,
-            version: entry.version,
-            record: Arc::clone(&entry.record),
-        }
-    }
 }
 
 /// The tiles of one store.
