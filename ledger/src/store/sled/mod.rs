@@ -13,8 +13,8 @@
 //!
 //! An append is checked and sealed at the caller's, queued, compared and written by the committer
 //! (`commit`), and answered once its frame is durable. The mover (`mover`) takes frames into sled
-//! behind that, and what is old out of sled into tiles; what is not in sled yet is read from memory.
-//! sled's own promises are not relied on: it
+//! behind that, and what is old out of sled into tiles; what is not in sled yet is read from
+//! memory. sled's own promises are not relied on: it
 //! is synced by us, what it panics about is caught, and what it may have lost is told by the log
 //! and by the head file (`recover`, `open`).
 

@@ -282,7 +282,7 @@ impl Mover {
         }
         let moved = self.insert(&frames).and_then(|()| self.sync());
         moved.map_err(|error| match error {
-            MoveError::Rows(error) => error.into(),
+            MoveError::Rows(error) | MoveError::Seal(SealError::Rows(error)) => error.into(),
             MoveError::Sync(source)
             | MoveError::Grow(source)
             | MoveError::Seal(SealError::Write(source) | SealError::Fault(source)) => {
@@ -291,7 +291,6 @@ impl Mover {
                     source,
                 }
             }
-            MoveError::Seal(SealError::Rows(error)) => error.into(),
         })
     }
 

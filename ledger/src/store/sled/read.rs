@@ -283,7 +283,8 @@ impl Reader<'_> {
         Ok(Some(chunk))
     }
 
-    /// Looks at the entry at a position, or into its tile; `unit` keeps the unit that was read last.
+    /// Looks at the entry at a position, or into its tile; `unit` keeps the unit that was read
+    /// last.
     ///
     /// Records go from memory to sled to tiles, and are in the next place before they leave the
     /// one before: who looks in that order finds each in one of them.

@@ -1,5 +1,5 @@
-//! What a store holds when it is opened: tiles and sled, then the frames of the log that sled does not have,
-//! and the index of what no row tells of.
+//! What a store holds when it is opened: tiles and sled, then the frames of the log that sled does
+//! not have, and the index of what no row tells of.
 
 use std::io;
 use std::path::Path;

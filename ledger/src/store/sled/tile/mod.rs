@@ -1,8 +1,8 @@
 //! Tiles: history that has left sled, in files that are never changed once they have their names.
 //!
 //! A tile is 256 records by position, in two files (`bundle`, `path`). The mover writes them and
-//! then takes their rows out of sled (`seal`); all below one position lies in tiles. What is read of
-//! a tile are its rows and the bytes that are wanted; the rows of the last few tiles are kept.
+//! then takes their rows out of sled (`seal`); all below one position lies in tiles. What is read
+//! of a tile are its rows and the bytes that are wanted; the rows of the last few tiles are kept.
 
 mod bundle;
 mod path;
@@ -112,14 +112,14 @@ impl Tiles {
         let length = stop.saturating_sub(begin.record.at);
         let bytes = tile
             .read(Kind::Entries, begin.record.at, length)
-            .map_err(|error| tile.failed(from, Kind::Entries, error))?;
+            .map_err(|error| tile.failed(from, Kind::Entries, &error))?;
         let mut rest = &bytes[..];
         let mut page = Vec::with_capacity(rows.len());
         for (position, row) in (from..).zip(rows) {
             let own = rest.split_at_checked(row.record.length);
             let (own, after) = own.unwrap_or((rest, &[]));
             let record = record_of(row, own);
-            let record = record.map_err(|error| tile.failed(position, Kind::Entries, error))?;
+            let record = record.map_err(|error| tile.failed(position, Kind::Entries, &error))?;
             page.push(Stored {
                 position: Position::new(position),
                 bytes: record,
@@ -137,7 +137,7 @@ impl Tiles {
         let record = tile
             .read(Kind::Entries, at, length as u64)
             .and_then(|bytes| record_of(row, &bytes))
-            .map_err(|error| tile.failed(position, Kind::Entries, error))?;
+            .map_err(|error| tile.failed(position, Kind::Entries, &error))?;
         Ok(Named {
             ordinal: row.ordinal,
             version: row.version,
@@ -153,7 +153,7 @@ impl Tiles {
         let contents = tile
             .read(Kind::Content, at, length as u64)
             .and_then(|bytes| row.contents(&bytes).ok_or_else(changed))
-            .map_err(|error| tile.failed(position, Kind::Content, error))?;
+            .map_err(|error| tile.failed(position, Kind::Content, &error))?;
         Ok((row.ordinal, contents))
     }
 
@@ -171,7 +171,7 @@ impl Tiles {
             }
         }
         let tile = Tile::open(&self.folder, number)
-            .map_err(|(kind, error)| failed(position, number, kind, error))?;
+            .map_err(|(kind, error)| failed(position, number, kind, &error))?;
         let tile = Arc::new(tile);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.truncate(OPEN_MAX.saturating_sub(1));
@@ -235,7 +235,7 @@ impl Tile {
         Ok(bytes)
     }
 
-    fn failed(&self, position: u64, kind: Kind, error: io::Error) -> ReadError {
+    fn failed(&self, position: u64, kind: Kind, error: &io::Error) -> ReadError {
         failed(position, self.number, kind, error)
     }
 }
@@ -259,7 +259,7 @@ fn changed() -> io::Error {
 }
 
 /// What a file that cannot be read means for the record at a position.
-fn failed(position: u64, number: u64, kind: Kind, error: io::Error) -> ReadError {
+fn failed(position: u64, number: u64, kind: Kind, error: &io::Error) -> ReadError {
     let file = path::below(kind, number);
     let detail = format!("its tile, {}: {error}", file.display());
     match error.kind() {
