@@ -14,16 +14,19 @@ pub struct CanonicalError {
 
 /// Whether `bytes` are exactly one canonical JSON value.
 pub fn check(bytes: &[u8]) -> Result<(), CanonicalError> {
-    if let Err(error) = std::str::from_utf8(bytes) {
-        return Err(CanonicalError {
-            at: error.valid_up_to(),
-            why: "not UTF-8",
-        });
-    }
+    checked(bytes).map(|_| ())
+}
+
+/// The text of bytes that are exactly one canonical JSON value.
+pub fn checked(bytes: &[u8]) -> Result<&str, CanonicalError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| CanonicalError {
+        at: error.valid_up_to(),
+        why: "not UTF-8",
+    })?;
     let mut scan = Scan { bytes, at: 0 };
     scan.value(0)?;
     if scan.at == bytes.len() {
-        Ok(())
+        Ok(text)
     } else {
         Err(scan.wrong("bytes after the value"))
     }

@@ -7,7 +7,7 @@
 
 mod check;
 
-pub use check::{CanonicalError, check};
+pub use check::{CanonicalError, check, checked};
 
 use serde::Serialize;
 use serde_json::Value;

@@ -89,8 +89,21 @@ fn a_backup_has_every_record_and_content_under_keys_of_its_own() {
     assert_eq!(block_on(check_log(&copy)), block_on(check_log(&store)));
     // No private key, head file or kept state, and the keys are others.
     assert_eq!(entries(&dir), ["backup", "store"]);
-    assert!(place.path().join("home/snapshots").join(run.to_string()).exists());
-    let others = ["ledger.key", "recovery.key", "socket.key", "head", "owner", "snapshots"];
+    assert!(
+        place
+            .path()
+            .join("home/snapshots")
+            .join(run.to_string())
+            .exists()
+    );
+    let others = [
+        "ledger.key",
+        "recovery.key",
+        "socket.key",
+        "head",
+        "owner",
+        "snapshots",
+    ];
     for name in others {
         assert!(!dir.join("store").join(name).exists(), "{name}");
     }
