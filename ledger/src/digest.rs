@@ -160,22 +160,16 @@ const fn digit(value: u8) -> u8 {
     first.wrapping_add(value)
 }
 
-/// The value of one lower-case hex digit; more than 15 for any other byte.
-pub(crate) fn hex(digit: u8) -> u8 {
-    HEX.get(usize::from(digit)).copied().unwrap_or(NO_DIGIT)
+/// The value of one lower-case hex digit; more than 15 for any other byte. Without a branch, since
+/// every record has hundreds of them.
+pub(crate) const fn hex(digit: u8) -> u8 {
+    let number = digit.wrapping_sub(b'0');
+    let letter = digit.wrapping_sub(b'a');
+    // All ones where it is the one or the other, else zeros.
+    let is_number = 0_u8.wrapping_sub((number < 10) as u8);
+    let is_letter = 0_u8.wrapping_sub((letter < 6) as u8);
+    number & is_number | letter.wrapping_add(10) & is_letter | !(is_number | is_letter)
 }
-
-const NO_DIGIT: u8 = 0xff;
-
-static HEX: [u8; 256] = {
-    let mut values = [NO_DIGIT; 256];
-    let mut value = 0;
-    while value < 16 {
-        values[digit(value) as usize] = value;
-        value += 1;
-    }
-    values
-};
 
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use placet_ledger::answers::AnswerSet;
 use placet_ledger::approval::Answer;
 use placet_ledger::containment::Level;
+use placet_ledger::content::{Text, Texts};
 use placet_ledger::digest::{Purpose, digest};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Event, SegmentReason};
@@ -116,10 +117,7 @@ async fn equal_text_keeps_its_commitment_across_a_kept_state() {
     let (world, run, kept) = kept().await;
     let ledger = Ledger::open(parts(&world, &kept)).await.unwrap();
     let again = || async {
-        let said = [(
-            String::from("text"),
-            placet_ledger::content::Text::plain("Do it."),
-        )];
+        let said = [(String::from("text"), Text::plain("Do it."))];
         let act = (Command::Prompt, said.into_iter().collect());
         ledger.act(run, &person().unwrap(), act.0, act.1).await
     };
@@ -200,7 +198,7 @@ async fn a_state_beyond_the_log_or_beside_it_counts_for_nothing() {
     .unwrap();
     let cancel = Command::Cancel;
     for _ in 0..4 {
-        let texts = Default::default();
+        let texts = Texts::new();
         other
             .act(run, &person().unwrap(), cancel.clone(), texts)
             .await
@@ -310,7 +308,7 @@ async fn runs_that_were_not_used_for_long_are_forgotten_and_those_at_work_are_no
         host: HostId::new(uuid::Uuid::from_u128(1)),
         reason: SegmentReason::Start,
     };
-    let texts = Default::default();
+    let texts = Texts::new();
     ledger
         .handle(driven, &Caller::Driver, taken_up, texts)
         .await

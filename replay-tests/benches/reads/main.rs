@@ -32,6 +32,10 @@ use std::time::{Duration, Instant};
 
 use measure::{Arguments, Spread, rate, short};
 use passes::Log;
+use placet_ledger::id::RunId;
+use placet_ledger::owner::Work;
+use placet_ledger::store::sled::SledStore;
+use tokio::runtime::Runtime;
 
 fn main() {
     let arguments = Arguments::read();
@@ -87,31 +91,9 @@ fn main() {
         inboxes.push(taken);
         cards = count;
     }
-    let look = |kept| {
-        runtime.block_on(async {
-            let ledger = written::owned(&store, kept).await;
-            let begun = Instant::now();
-            let head = ledger.look(run, |state, _| state.head().version);
-            head.await.unwrap();
-            (begun.elapsed(), ledger.work())
-        })
-    };
-    let (_, whole) = look(true);
-    let (anew, kept): (Vec<_>, Vec<_>) = (0..rounds).map(|_| (look(false).0, look(true))).unzip();
-    let (kept, work): (Vec<_>, Vec<_>) = kept.into_iter().unzip();
+    let taken_up = taken_up(&runtime, &store, run, rounds);
     println!("\n| | median |\n|---|---|");
-    let looks = [
-        ("no state of it kept", anew, whole),
-        ("a state of it kept", kept, work[0]),
-    ];
-    for (how, times, work) in looks {
-        println!(
-            "| take up that run with its contents, {how}: {} records read, {} folded | {} |",
-            work.records_read,
-            work.events_folded,
-            short(middle(times))
-        );
-    }
+    println!("{taken_up}");
     println!(
         "| load and fold a run of {events} events, warm | {} |",
         short(middle(folds))
@@ -123,6 +105,33 @@ fn main() {
     );
     queries::measure(&log, rounds);
     println!("\n{}", measure::load());
+}
+
+/// How long it takes to take up a run with its contents, with a state of it kept and without.
+fn taken_up(runtime: &Runtime, store: &Arc<SledStore>, run: RunId, rounds: usize) -> String {
+    let look = |kept| {
+        runtime.block_on(async {
+            let ledger = written::owned(store, kept).await;
+            let begun = Instant::now();
+            let head = ledger.look(run, |state, _| state.head().version);
+            head.await.unwrap();
+            (begun.elapsed(), ledger.work())
+        })
+    };
+    // The first of these keeps one.
+    let (_, whole) = look(true);
+    let (anew, kept): (Vec<_>, Vec<_>) = (0..rounds).map(|_| (look(false).0, look(true))).unzip();
+    let (kept, work): (Vec<_>, Vec<_>) = kept.into_iter().unzip();
+    let looks = [
+        ("no state of it kept", anew, whole),
+        ("a state of it kept", kept, work[0]),
+    ];
+    let line = |(how, times, work): (&str, Vec<Duration>, Work)| {
+        let (read, folded, time) = (work.records_read, work.events_folded, short(middle(times)));
+        let what = format!("take up that run with its contents, {how}");
+        format!("| {what}: {read} records read, {folded} folded | {time} |")
+    };
+    looks.map(line).join("\n")
 }
 
 fn time<T>(work: impl FnOnce() -> T) -> (Duration, T) {
