@@ -6,7 +6,9 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
+use blake3::hazmat::{ContextKey, HasherExt as _, hash_derive_key_context};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::spelled;
@@ -65,6 +67,20 @@ impl Purpose {
     }
 }
 
+impl Purpose {
+    const COUNT: usize = Self::SocketPeer as usize + 1;
+
+    /// What its context comes to. To hash the context again for each hash would cost a tenth of
+    /// the hash of a record.
+    fn key(self) -> ContextKey {
+        static KEYS: [OnceLock<ContextKey>; Purpose::COUNT] =
+            [const { OnceLock::new() }; Purpose::COUNT];
+        let derive = || hash_derive_key_context(self.context());
+        KEYS.get(self as usize)
+            .map_or_else(derive, |key| *key.get_or_init(derive))
+    }
+}
+
 /// Why a text is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected 64 lower-case hex digits, found {0:?}")]
@@ -119,11 +135,15 @@ impl FromStr for Digest {
             return Err(wrong());
         }
         let mut bytes = [0; 32];
+        // All digits before the first question: a record has several digests.
+        let mut all = 0;
         for (byte, &[high, low]) in bytes.iter_mut().zip(pairs) {
-            *byte = hex(high)
-                .zip(hex(low))
-                .map(|(h, l)| h << 4 | l)
-                .ok_or_else(wrong)?;
+            let (high, low) = (hex(high), hex(low));
+            all |= high | low;
+            *byte = high << 4 | low;
+        }
+        if all > 15 {
+            return Err(wrong());
         }
         Ok(Self(bytes))
     }
@@ -135,12 +155,16 @@ const fn digit(value: u8) -> u8 {
     first.wrapping_add(value)
 }
 
-/// The value of one lower-case hex digit.
-const fn hex(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
-        b'a'..=b'f' => Some(digit.wrapping_sub(b'a').wrapping_add(10)),
-        _ => None,
+/// The value of one lower-case hex digit; more than 15 for anything else.
+const fn hex(digit: u8) -> u8 {
+    let number = digit.wrapping_sub(b'0');
+    let letter = digit.wrapping_sub(b'a');
+    if number < 10 {
+        number
+    } else if letter < 6 {
+        letter.wrapping_add(10)
+    } else {
+        u8::MAX
     }
 }
 
@@ -190,7 +214,7 @@ pub struct Hasher(blake3::Hasher);
 impl Hasher {
     /// An empty hash for one purpose.
     pub fn new(purpose: Purpose) -> Self {
-        Self(blake3::Hasher::new_derive_key(purpose.context()))
+        Self(blake3::Hasher::new_from_context_key(&purpose.key()))
     }
 
     /// Appends `bytes` to what is hashed.
@@ -230,7 +254,14 @@ mod tests {
             Purpose::SealBlob,
             Purpose::KeyId,
             Purpose::Inputs,
+            Purpose::SocketOwner,
+            Purpose::SocketPeer,
         ];
+        assert_eq!(all.len(), Purpose::COUNT);
+        for purpose in all {
+            let plain = blake3::derive_key(purpose.context(), b"x");
+            assert_eq!(digest(purpose, b"x"), Digest::from_bytes(plain));
+        }
         let hashes: std::collections::BTreeSet<_> =
             all.iter().map(|&purpose| digest(purpose, b"x")).collect();
         assert_eq!(hashes.len(), all.len());
@@ -250,6 +281,12 @@ mod tests {
         let text = "8e548751d495b7313f5ffe9653048c4497df2bfe6ef00c4a50de05ba7cf76166";
         assert_eq!(text.parse::<Digest>().unwrap().to_string(), text);
         assert!(text.to_uppercase().parse::<Digest>().is_err());
+        for wrong in ["g", "/", ":", "`", " ", "\u{7f}", "A"] {
+            for at in [0, 1, 63] {
+                let text = [&text[..at], wrong, &text[at + 1..]].concat();
+                assert!(text.parse::<Digest>().is_err(), "{text}");
+            }
+        }
         assert!(text[1..].parse::<Digest>().is_err());
         assert!(format!("{text}0").parse::<Digest>().is_err());
     }
