@@ -314,10 +314,15 @@ fn the_records_alone_verify_and_what_was_not_looked_at_is_said() {
     -- stderr --
     -- exit 0 --
     ");
-    let said = world.call(&["--json", "audit", "verify", "--records"]).stdout;
+    let said = world
+        .call(&["--json", "audit", "verify", "--records"])
+        .stdout;
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
     let unchecked = serde_json::json!(["events", "contents", "decisions", "streams"]);
-    assert_eq!((&said["ok"], &said["unchecked"]), (&true.into(), &unchecked));
+    assert_eq!(
+        (&said["ok"], &said["unchecked"]),
+        (&true.into(), &unchecked)
+    );
     for with in ["--full", "run.jsonl"] {
         assert_eq!(world.call(&["audit", "verify", "--records", with]).code, 2);
     }

@@ -114,11 +114,7 @@ async fn found_right(
 }
 
 /// The report of a walk from the first record on.
-async fn name_wrong(
-    store: &dyn ReadStore,
-    head: Option<HeadPosition>,
-    depth: Depth<'_>,
-) -> Report {
+async fn name_wrong(store: &dyn ReadStore, head: Option<HeadPosition>, depth: Depth<'_>) -> Report {
     let (judge, unchecked) = match depth {
         Depth::Records => (None, report::UNCHECKED),
         Depth::Whole(judge) => (judge, report::ALL_CHECKED),
@@ -380,7 +376,11 @@ pub fn verify_lines<L: AsRef<str>>(
         walk.findings
             .add_always(Place::default(), FindingKind::StoreShort, detail);
     }
-    if walk.links.ledger.is_some_and(|ledger| ledger != header.ledger) {
+    if walk
+        .links
+        .ledger
+        .is_some_and(|ledger| ledger != header.ledger)
+    {
         let detail = format!("the export says it is of ledger {}", header.ledger);
         walk.findings
             .add_always(Place::default(), FindingKind::RecordForeign, detail);

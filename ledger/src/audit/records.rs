@@ -27,7 +27,13 @@ pub(super) async fn pass(
     let share = share.checked_mul(TILE)?;
     let spans = on_each(threads, |number| async move {
         let first = share.saturating_mul(u64::try_from(number).unwrap_or(u64::MAX));
-        span(store, first.min(end), first.saturating_add(share).min(end), head).await
+        span(
+            store,
+            first.min(end),
+            first.saturating_add(share).min(end),
+            head,
+        )
+        .await
     })
     .await?;
     let mut chains = Chains::new(head);

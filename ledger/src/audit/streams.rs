@@ -168,12 +168,19 @@ impl<'a> Reader<'a> {
 
     /// What was in force after more records.
     async fn after(&self, before: Standing, era: u64) -> Option<Standing> {
-        let Standing { era: mut at, mut state } = before;
+        let Standing {
+            era: mut at,
+            mut state,
+        } = before;
         while at < era {
             let from = Version::new(u32::try_from(at).ok()?);
             let left = usize::try_from(era.saturating_sub(at)).unwrap_or(usize::MAX);
             let limit = left.min(PAGE_RECORDS_MAX);
-            let page = self.store.read_run(self.authority, from, limit).await.ok()?;
+            let page = self
+                .store
+                .read_run(self.authority, from, limit)
+                .await
+                .ok()?;
             if page.is_empty() {
                 return None;
             }

@@ -121,7 +121,8 @@ impl<'a> Walk<'a> {
 
     /// A record of a whole log.
     pub(super) fn record(&mut self, read: &Read) {
-        self.links.leaf(read.position, &read.digest, &mut self.findings);
+        self.links
+            .leaf(read.position, &read.digest, &mut self.findings);
         self.content_of(read);
     }
 

@@ -358,7 +358,10 @@ mod tests {
         assert_eq!(shown, fields);
         assert_eq!(check_fields(b"{}", |_, _| panic!("it has none")), Ok(()));
         for wrong in ["[]", "1", "\"{\"", "", "{}{}", "{\"a\":null}"] {
-            assert!(check_fields(wrong.as_bytes(), |_, _| {}).is_err(), "{wrong}");
+            assert!(
+                check_fields(wrong.as_bytes(), |_, _| {}).is_err(),
+                "{wrong}"
+            );
         }
     }
 

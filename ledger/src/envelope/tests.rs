@@ -98,7 +98,10 @@ fn a_heading_is_refused_with_fields_that_are_not_those_of_a_record() {
         assert!(Envelope::parse(changed.as_bytes()).is_err(), "{changed}");
     }
     let long = vec![b'{'; RECORD_BYTES_MAX + 1];
-    assert!(matches!(Heading::read(&long), Err(RecordError::TooLarge(_))));
+    assert!(matches!(
+        Heading::read(&long),
+        Err(RecordError::TooLarge(_))
+    ));
 }
 
 #[test]

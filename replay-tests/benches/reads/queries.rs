@@ -41,7 +41,10 @@ pub(crate) fn measure(log: &Log, rounds: usize) {
         times.push(taken);
         cards = count;
     }
-    println!("| inbox, first page | {cards} cards | {} |", short(middle(times)));
+    println!(
+        "| inbox, first page | {cards} cards | {} |",
+        short(middle(times))
+    );
 }
 
 fn questions() -> Vec<(&'static str, Query)> {
@@ -65,7 +68,10 @@ fn questions() -> Vec<(&'static str, Query)> {
     vec![
         ("audit log, decisions", decisions(DecisionFilter::default())),
         ("audit log, granted, by tool", decisions(of_tool("set"))),
-        ("audit log, a tool that nobody called", decisions(of_tool("none"))),
+        (
+            "audit log, a tool that nobody called",
+            decisions(of_tool("none")),
+        ),
         (
             "audit who",
             Query::Who {

@@ -189,7 +189,10 @@ fn page(verified: &Verified, what: &str) -> String {
         .find_map(|finding| finding.position);
     let _ignored = match (verified.ok, first) {
         (true, _) if !verified.unchecked.is_empty() => {
-            writeln!(out, "ok: the records of the {what} are those that were written")
+            writeln!(
+                out,
+                "ok: the records of the {what} are those that were written"
+            )
         }
         (true, _) => writeln!(out, "ok: the {what} is what was written"),
         (false, Some(position)) => {

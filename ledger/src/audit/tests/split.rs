@@ -109,7 +109,11 @@ impl Tamper {
 
 fn tampers() -> impl Strategy<Value = Tamper> {
     prop_oneof![
-        (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..8_u8)
+        (
+            any::<prop::sample::Index>(),
+            any::<prop::sample::Index>(),
+            0..8_u8
+        )
             .prop_map(|(at, byte, bit)| Tamper::Flip(at, byte, bit)),
         any::<prop::sample::Index>().prop_map(Tamper::Drop),
         any::<(prop::sample::Index, prop::sample::Index)>()
@@ -174,7 +178,11 @@ fn counted(records: &[Vec<u8>], stream: StreamId) -> Vec<u64> {
     for bytes in records {
         let here = Heading::read(bytes).unwrap().stream;
         if here == stream {
-            eras.push(if stream == ledger().authority() { 0 } else { era });
+            eras.push(if stream == ledger().authority() {
+                0
+            } else {
+                era
+            });
         }
         era += u64::from(here == ledger().authority());
     }
@@ -188,7 +196,11 @@ fn on(threads: usize) -> NonZeroUsize {
 #[test]
 fn any_number_of_threads_reports_what_the_walk_reports() {
     let mut fake = with_journal(2_100);
-    for depth in [Depth::Records, Depth::Whole(None), Depth::Whole(Some(&Table))] {
+    for depth in [
+        Depth::Records,
+        Depth::Whole(None),
+        Depth::Whole(Some(&Table)),
+    ] {
         let walked = block_on(name_wrong(&fake, Some(head()), depth));
         assert!(walked.ok && walked.size == 2_125, "{walked:?}");
         for threads in [1, 2, 5] {
@@ -216,7 +228,10 @@ fn the_records_alone_are_told_apart_where_all_of_it_is() {
     let verified = |fake: &Fake| block_on(verify_on(fake, Some(head()), Depth::Records, on(1)));
     let report = verified(&example);
     assert!(report.ok, "{report:?}");
-    assert_eq!(report.unchecked, ["events", "contents", "decisions", "streams"]);
+    assert_eq!(
+        report.unchecked,
+        ["events", "contents", "decisions", "streams"]
+    );
     assert_eq!((report.content.readable, report.decisions.unjudged), (0, 0));
     for at in 0..example.records.len() {
         for byte in (0..example.records[at].1.len()).step_by(41) {

@@ -62,7 +62,9 @@ impl Lying {
             let (entry, _) = Lent::split(self.bytes.get(*start..)?)?;
             (entry.ordinal == ordinal).then_some(entry)
         });
-        entries.into_iter().find_map(|entry| entry.content(commitment))
+        entries
+            .into_iter()
+            .find_map(|entry| entry.content(commitment))
     }
 }
 
@@ -359,7 +361,8 @@ impl Reader<'_> {
             starts,
         });
         let entry = lying.get(position);
-        let entry = entry.ok_or_else(|| damaged(Some(position), "no record is there".to_owned()))?;
+        let entry =
+            entry.ok_or_else(|| damaged(Some(position), "no record is there".to_owned()))?;
         look(Seen::Row(entry));
         Ok(())
     }
