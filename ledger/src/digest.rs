@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-use blake3::hazmat::{ContextKey, HasherExt, hash_derive_key_context};
+use blake3::hazmat::{ContextKey, HasherExt as _, hash_derive_key_context};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::spelled;
@@ -73,16 +73,17 @@ impl Purpose {
     }
 }
 
-/// How many purposes there are.
-const PURPOSES: usize = Purpose::SocketPeer as usize + 1;
-
 impl Purpose {
-    /// The hash of its context, made once: it is a tenth of the work of hashing a record.
+    const COUNT: usize = Self::SocketPeer as usize + 1;
+
+    /// What its context comes to. To hash the context again for each hash would cost a tenth of
+    /// the hash of a record.
     fn key(self) -> ContextKey {
-        static KEYS: [OnceLock<ContextKey>; PURPOSES] = [const { OnceLock::new() }; PURPOSES];
-        let made = || hash_derive_key_context(self.context());
-        let place = KEYS.get(self as usize);
-        place.map_or_else(made, |place| *place.get_or_init(made))
+        static KEYS: [OnceLock<ContextKey>; Purpose::COUNT] =
+            [const { OnceLock::new() }; Purpose::COUNT];
+        let derive = || hash_derive_key_context(self.context());
+        KEYS.get(self as usize)
+            .map_or_else(derive, |key| *key.get_or_init(derive))
     }
 }
 
@@ -259,7 +260,14 @@ mod tests {
             Purpose::Snapshot,
             Purpose::KeyId,
             Purpose::Inputs,
+            Purpose::SocketOwner,
+            Purpose::SocketPeer,
         ];
+        assert_eq!(all.len(), Purpose::COUNT);
+        for purpose in all {
+            let plain = blake3::derive_key(purpose.context(), b"x");
+            assert_eq!(digest(purpose, b"x"), Digest::from_bytes(plain));
+        }
         let hashes: std::collections::BTreeSet<_> =
             all.iter().map(|&purpose| digest(purpose, b"x")).collect();
         assert_eq!(hashes.len(), all.len());
@@ -279,6 +287,12 @@ mod tests {
         let text = "8e548751d495b7313f5ffe9653048c4497df2bfe6ef00c4a50de05ba7cf76166";
         assert_eq!(text.parse::<Digest>().unwrap().to_string(), text);
         assert!(text.to_uppercase().parse::<Digest>().is_err());
+        for wrong in ["g", "/", ":", "`", " ", "\u{7f}", "A"] {
+            for at in [0, 1, 63] {
+                let text = [&text[..at], wrong, &text[at + 1..]].concat();
+                assert!(text.parse::<Digest>().is_err(), "{text}");
+            }
+        }
         assert!(text[1..].parse::<Digest>().is_err());
         assert!(format!("{text}0").parse::<Digest>().is_err());
     }
