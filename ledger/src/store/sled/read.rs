@@ -176,10 +176,10 @@ impl Reader<'_> {
         let (mut unit, mut position) = (None, from.get());
         while position < end {
             if self.tiles.hold(position) {
-                for stored in self.tiles.page(position, end)? {
-                    show(stored.position, &stored.bytes);
-                    position = position.saturating_add(1);
-                }
+                self.tiles.show(position, end, &mut |at, record| {
+                    show(at, record);
+                    position = at.get().saturating_add(1);
+                })?;
                 continue;
             }
             let entry = |seen: Seen<'_>| match seen {

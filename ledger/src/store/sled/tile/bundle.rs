@@ -12,8 +12,6 @@
 //! record on purpose is told by the chain and the tree. The rows say where everything is, so that
 //! one record is read without the others of its tile.
 
-use std::sync::Arc;
-
 use super::super::entry::{Contents, Entry, decode_contents};
 use super::RECORDS;
 use crate::limits::RECORD_BYTES_MAX;
@@ -89,12 +87,12 @@ pub(super) struct Row {
 
 impl Row {
     /// The record, from the bytes of its span.
-    pub(super) fn record(&self, bytes: &[u8]) -> Option<Arc<[u8]>> {
+    pub(super) fn record<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (length, record) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
         let whole = usize::from(u16::from_be_bytes(*length)) == record.len()
             && bytes.len() == self.record.length
             && crc32fast::hash(record) == self.record.sum;
-        whole.then(|| record.into())
+        whole.then_some(record)
     }
 
     /// The contents, from the bytes of their span.
@@ -172,7 +170,7 @@ mod tests {
             Some(Entry {
                 ordinal: row.ordinal,
                 version: row.version,
-                record: row.record(of(&files[0], row.record))?,
+                record: row.record(of(&files[0], row.record))?.into(),
                 contents: row.contents(of(&files[1], row.contents))?,
             })
         };

@@ -78,7 +78,7 @@ impl Tiles {
     }
 
     /// Lets readers look into tiles that are durable, before their rows go.
-    fn show(&self, sealed: u64) {
+    fn seal_up_to(&self, sealed: u64) {
         self.sealed.store(sealed, Ordering::Release);
     }
 
@@ -101,6 +101,21 @@ impl Tiles {
 
     /// Records from a position on, before `end` and in one tile.
     pub(super) fn page(&self, from: u64, end: u64) -> Result<Vec<Stored>, ReadError> {
+        let mut page = Vec::new();
+        self.show(from, end, &mut |position, record| {
+            let bytes = record.into();
+            page.push(Stored { position, bytes });
+        })?;
+        Ok(page)
+    }
+
+    /// Shows the same as they lie; what was shown before an error is right.
+    pub(super) fn show(
+        &self,
+        from: u64,
+        end: u64,
+        show: &mut dyn FnMut(Position, &[u8]),
+    ) -> Result<(), ReadError> {
         let (tile, first) = (self.tile(from)?, place(from));
         let count = usize::try_from(end.saturating_sub(from)).unwrap_or(RECORDS);
         let last = first.saturating_add(count).min(RECORDS);
@@ -114,19 +129,15 @@ impl Tiles {
             .read(Kind::Entries, begin.record.at, length)
             .map_err(|error| tile.failed(from, Kind::Entries, &error))?;
         let mut rest = &bytes[..];
-        let mut page = Vec::with_capacity(rows.len());
         for (position, row) in (from..).zip(rows) {
             let own = rest.split_at_checked(row.record.length);
             let (own, after) = own.unwrap_or((rest, &[]));
             let record = record_of(row, own);
             let record = record.map_err(|error| tile.failed(position, Kind::Entries, &error))?;
-            page.push(Stored {
-                position: Position::new(position),
-                bytes: record,
-            });
+            show(Position::new(position), record);
             rest = after;
         }
-        Ok(page)
+        Ok(())
     }
 
     /// The record at a position.
@@ -136,7 +147,7 @@ impl Tiles {
         let Span { at, length, .. } = row.record;
         let record = tile
             .read(Kind::Entries, at, length as u64)
-            .and_then(|bytes| record_of(row, &bytes))
+            .and_then(|bytes| record_of(row, &bytes).map(Arc::from))
             .map_err(|error| tile.failed(position, Kind::Entries, &error))?;
         Ok(Named {
             ordinal: row.ordinal,
@@ -241,7 +252,7 @@ impl Tile {
 }
 
 /// The record of a row, from as many bytes of it as there are.
-fn record_of(row: &Row, bytes: &[u8]) -> io::Result<Arc<[u8]>> {
+fn record_of<'a>(row: &Row, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
     if bytes.len() < row.record.length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

@@ -180,7 +180,7 @@ impl Sealer {
     pub(in super::super) fn remove_rows(&mut self) -> Result<(), SealError> {
         for ready in std::mem::take(&mut self.ready) {
             // Readers look at the tile from here on: whoever misses a row must find it there.
-            self.tiles().show(ready.tree.size());
+            self.tiles().seal_up_to(ready.tree.size());
             let mut batch = Batch::default();
             for key in ready.keys {
                 batch.remove(key);
