@@ -55,17 +55,6 @@ impl Lying {
         let bytes = self.bytes.get(*self.starts.get(index)?..)?;
         Lent::split(bytes).map(|(entry, _)| entry)
     }
-
-    /// The content of a stream, if it is named here first.
-    fn content(&self, ordinal: u32, commitment: &Commitment) -> Option<Sealed> {
-        let entries = self.starts.iter().filter_map(|start| {
-            let (entry, _) = Lent::split(self.bytes.get(*start..)?)?;
-            (entry.ordinal == ordinal).then_some(entry)
-        });
-        entries
-            .into_iter()
-            .find_map(|entry| entry.content(commitment))
-    }
 }
 
 /// An entry, wherever it is.
@@ -299,11 +288,8 @@ impl Reader<'_> {
         commitment: &Commitment,
         near: &mut Near,
     ) -> Result<Option<Sealed>, ReadError> {
-        // A stream holds a content once, so wherever it is found is the place.
-        let here = near.unit.as_ref();
-        if let Some(found) = here.and_then(|unit| unit.content(ordinal, commitment)) {
-            return Ok(Some(found));
-        }
+        // Always by the index, whatever is at hand: verification must see what others will not
+        // find.
         let in_memory = {
             let memory = self.memory();
             let chunk = memory.index.chunks.get(&ordinal);
