@@ -240,6 +240,7 @@ async fn begin(play: &Play, faults: Arc<dyn Faults>) -> (Arc<Home>, World, Ledge
     let stamps = Arc::new(Bearing(world.stamps().clone()));
     *home.parts.lock().unwrap() = Some(Box::new(move |store| Parts {
         rows: Some(store.projections()),
+        snapshots: Some(store.snapshots()),
         store,
         judge: judge.clone(),
         clock: clock.clone(),
