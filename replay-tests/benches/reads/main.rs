@@ -150,7 +150,7 @@ impl Taken {
     fn by(work: impl FnOnce()) -> Self {
         let before = cpu();
         let (wall, ()) = time(work);
-        let cpu = cpu() - before;
+        let cpu = cpu().saturating_sub(before);
         Self { wall, cpu }
     }
 }

@@ -159,7 +159,7 @@ fn limit(log: &Log, _: usize) {
 
 fn check(log: &Log, _: usize) {
     for stored in &log.records {
-        black_box(canonical::checked(&stored.bytes).unwrap());
+        black_box(canonical::checked(&stored.bytes)).unwrap();
     }
 }
 
