@@ -52,18 +52,25 @@ fn after(change: impl FnOnce(&mut ::sled::Batch, &Rows)) -> Option<String> {
     read.err().map(|error| error.to_string())
 }
 
+/// The key of the last unit.
+fn last_unit(rows: &Rows) -> Vec<u8> {
+    let last = rows.last(b"g", b"h").unwrap();
+    last.unwrap().0.to_vec()
+}
+
+/// The key of the first block of the unit with a position.
+fn block_at(rows: &Rows, position: u64) -> Vec<u8> {
+    let unit = blocks::raw_at(rows, position).unwrap();
+    unit.keys().remove(1)
+}
+
+fn cut(bytes: &[u8]) -> Vec<u8> {
+    bytes[..bytes.len() - 1].to_vec()
+}
+
 #[test]
 fn rows_that_are_missing_or_malformed_are_named() {
     assert_eq!(after(|_, _| ()), None);
-    let last_unit = |rows: &Rows| {
-        let last = rows.last(b"g", b"h").unwrap();
-        last.unwrap().0.to_vec()
-    };
-    let block_at = |rows: &Rows, position| {
-        let unit = blocks::raw_at(rows, position).unwrap();
-        unit.keys().remove(1)
-    };
-    let cut = |bytes: &[u8]| bytes[..bytes.len() - 1].to_vec();
     let cases: [(&str, Option<String>); 14] = [
         (
             "last unit",

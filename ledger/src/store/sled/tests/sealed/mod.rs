@@ -192,7 +192,9 @@ fn whoever_reads_while_records_move_and_are_sealed_misses_none() {
                 };
                 if copies {
                     let page = block_on(store.read_all(from, 7)).unwrap();
-                    page.iter().for_each(|stored| one(stored.position));
+                    for stored in &page {
+                        one(stored.position);
+                    }
                 } else {
                     let mut show = |position, _: &[u8]| one(position);
                     block_on(store.show_all(from, 7, &mut show)).unwrap();
