@@ -77,7 +77,7 @@ impl Log {
         let records = pages_of(&store).await;
         let first = records[0].clone().parse().unwrap();
         Self {
-            store: store,
+            store,
             created: first.envelope.digest(),
             records,
         }
