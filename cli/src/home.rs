@@ -196,9 +196,10 @@ impl Home {
         })
     }
 
-    /// Puts what was made in `staging` in its place.
-    pub(crate) fn adopt(&self, staging: &Self) -> Result<(), CommandError> {
-        fs::rename(&staging.dir, &self.dir)?;
+    /// Puts what was made in its place, and lets the folder go in which it was made.
+    pub(crate) fn adopt(&self, staged: Staged) -> Result<(), CommandError> {
+        fs::rename(&staged.home.dir, &self.dir)?;
+        drop(staged);
         if let Some(parent) = self.dir.parent() {
             fs::File::open(parent)?.sync_all()?;
         }

@@ -344,14 +344,13 @@ impl<'a> Wiring<'a> {
         }
         self.home.make_parents()?;
         let staged = self.home.staged()?;
-        let staging = &staged.home;
         let ledger = LedgerId::new(uuid::Uuid::new_v4());
         let made = self
-            .build(staging, ledger)
-            .and_then(|()| self.home.adopt(staging));
+            .build(&staged.home, ledger)
+            .and_then(|()| self.home.adopt(staged));
         if let Err(error) = made {
             // What was half made is of no use to anyone.
-            drop(std::fs::remove_dir_all(staging.head_dir(ledger)));
+            drop(std::fs::remove_dir_all(self.home.head_dir(ledger)));
             // Where somebody else made one at the same time, that one is used.
             return self.home.ledger().map_or(Err(error), |_| Ok(()));
         }

@@ -82,6 +82,7 @@ async fn another_build(world: &World) -> Door {
         clock: clock.clone(),
         stamps: Arc::new(LiveStamps::new(clock)),
         rows: None,
+        snapshots: None,
     };
     let key = fs::read(home.join("ledger.key")).unwrap();
     let socket_key = fs::read(home.join("socket.key")).unwrap();

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-use blake3::hazmat::{ContextKey, HasherExt, hash_derive_key_context};
+use blake3::hazmat::{ContextKey, HasherExt as _, hash_derive_key_context};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::spelled;
@@ -73,16 +73,17 @@ impl Purpose {
     }
 }
 
-/// How many purposes there are.
-const PURPOSES: usize = Purpose::SocketPeer as usize + 1;
-
 impl Purpose {
-    /// The hash of its context, made once: it is a tenth of the work of hashing a record.
+    const COUNT: usize = Self::SocketPeer as usize + 1;
+
+    /// What its context comes to. To hash the context again for each hash would cost a tenth of
+    /// the hash of a record.
     fn key(self) -> ContextKey {
-        static KEYS: [OnceLock<ContextKey>; PURPOSES] = [const { OnceLock::new() }; PURPOSES];
-        let made = || hash_derive_key_context(self.context());
-        let place = KEYS.get(self as usize);
-        place.map_or_else(made, |place| *place.get_or_init(made))
+        static KEYS: [OnceLock<ContextKey>; Purpose::COUNT] =
+            [const { OnceLock::new() }; Purpose::COUNT];
+        let derive = || hash_derive_key_context(self.context());
+        KEYS.get(self as usize)
+            .map_or_else(derive, |key| *key.get_or_init(derive))
     }
 }
 
@@ -160,22 +161,16 @@ const fn digit(value: u8) -> u8 {
     first.wrapping_add(value)
 }
 
-/// The value of one lower-case hex digit; more than 15 for any other byte.
-pub(crate) fn hex(digit: u8) -> u8 {
-    HEX.get(usize::from(digit)).copied().unwrap_or(NO_DIGIT)
+/// The value of one lower-case hex digit; more than 15 for any other byte. Without a branch, since
+/// every record has hundreds of them.
+pub(crate) const fn hex(digit: u8) -> u8 {
+    let number = digit.wrapping_sub(b'0');
+    let letter = digit.wrapping_sub(b'a');
+    // All ones where it is the one or the other, else zeros.
+    let is_number = 0_u8.wrapping_sub((number < 10) as u8);
+    let is_letter = 0_u8.wrapping_sub((letter < 6) as u8);
+    number & is_number | letter.wrapping_add(10) & is_letter | !(is_number | is_letter)
 }
-
-const NO_DIGIT: u8 = 0xff;
-
-static HEX: [u8; 256] = {
-    let mut values = [NO_DIGIT; 256];
-    let mut value = 0;
-    while value < 16 {
-        values[digit(value) as usize] = value;
-        value += 1;
-    }
-    values
-};
 
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -265,7 +260,14 @@ mod tests {
             Purpose::Snapshot,
             Purpose::KeyId,
             Purpose::Inputs,
+            Purpose::SocketOwner,
+            Purpose::SocketPeer,
         ];
+        assert_eq!(all.len(), Purpose::COUNT);
+        for purpose in all {
+            let plain = blake3::derive_key(purpose.context(), b"x");
+            assert_eq!(digest(purpose, b"x"), Digest::from_bytes(plain));
+        }
         let hashes: std::collections::BTreeSet<_> =
             all.iter().map(|&purpose| digest(purpose, b"x")).collect();
         assert_eq!(hashes.len(), all.len());
@@ -285,6 +287,12 @@ mod tests {
         let text = "8e548751d495b7313f5ffe9653048c4497df2bfe6ef00c4a50de05ba7cf76166";
         assert_eq!(text.parse::<Digest>().unwrap().to_string(), text);
         assert!(text.to_uppercase().parse::<Digest>().is_err());
+        for wrong in ["g", "/", ":", "`", " ", "\u{7f}", "A"] {
+            for at in [0, 1, 63] {
+                let text = [&text[..at], wrong, &text[at + 1..]].concat();
+                assert!(text.parse::<Digest>().is_err(), "{text}");
+            }
+        }
         assert!(text[1..].parse::<Digest>().is_err());
         assert!(format!("{text}0").parse::<Digest>().is_err());
     }

@@ -42,7 +42,9 @@ impl Staging {
             Some(parent) if parent != Path::new("") => parent,
             Some(_) | None => Path::new("."),
         };
-        remove_left(parent)?;
+        if let Err(error) = remove_left(parent) {
+            tracing::debug!(path = %parent.display(), %error, "what was left is not looked for");
+        }
         for _ in 0..TRIES_MAX {
             let mut bytes = [0; 16];
             getrandom::fill(&mut bytes).map_err(io::Error::other)?;
@@ -126,8 +128,12 @@ fn is_name(name: &OsStr) -> bool {
     split.is_some_and(|(name, digits)| name.ends_with(NEW) && digits.iter().all(hex))
 }
 
-/// Removes a folder that nobody is at work in; says whether it did.
+/// Removes a folder that nobody is at work in; says whether it did. One of another user is not
+/// touched: they could put another in its place meanwhile.
 fn remove_one(folder: &Path) -> io::Result<bool> {
+    if fs::symlink_metadata(folder)?.uid() != getuid().as_raw() {
+        return Ok(false);
+    }
     let path = folder.join(MARK);
     let mut options = OpenOptions::new();
     let file = match options.read(true).custom_flags(flags()).open(&path) {
@@ -143,9 +149,8 @@ fn remove_one(folder: &Path) -> io::Result<bool> {
         }
         Err(error) => return Err(error),
     };
-    let mark = file.metadata()?;
-    let ours = mark.is_file() && mark.uid() == getuid().as_raw();
-    if !ours || !try_lock(&file, FlockOperation::NonBlockingLockExclusive)? {
+    let is_mark = file.metadata()?.is_file();
+    if !is_mark || !try_lock(&file, FlockOperation::NonBlockingLockExclusive)? {
         return Ok(false);
     }
     if is_at(&path, &file)? {

@@ -136,7 +136,7 @@ async fn tiles_that_are_gone_or_cut_are_named_and_hide_no_damage_behind_them() {
     // A tile that is cut in the middle, and one that is empty.
     let report = place
         .with(&place.tile("entries", 1), |bytes| {
-            bytes.truncate(bytes.len() / 2)
+            bytes.truncate(bytes.len() / 2);
         })
         .await;
     let (position, kind) = first(&report).unwrap();

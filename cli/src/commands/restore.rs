@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
-use crate::home::{Home, Scratch};
+use crate::home::{Home, Scratch, Staged};
 use crate::reading::{damaged, quietly};
 use crate::ui::bar::{Bar, Read};
 use crate::ui::text;
@@ -125,10 +125,11 @@ fn restore(
     // What was half made is removed with them.
     let staged = wiring.home.staged()?;
     let staged_head = wiring.home.staged_head(backup.ledger)?;
-    let (staging, new_head) = (&staged.home, staged_head.path().join("head"));
-    let host = build(wiring, (&store, &backup), staging, &new_head)?;
-    staging.furnish_again(key.as_ref().map(|key| key.as_slice()), host)?;
-    put_in_place(&wiring.home, staging, (&new_head, head), &backup)?;
+    let new_head = staged_head.path().join("head");
+    let host = build(wiring, (&store, &backup), &staged.home, &new_head)?;
+    let key = key.as_ref().map(|key| key.as_slice());
+    staged.home.furnish_again(key, host)?;
+    put_in_place(&wiring.home, staged, (&new_head, head), &backup)?;
     Ok(backup)
 }
 
@@ -249,7 +250,7 @@ fn read_key(path: &Path, public: &PublicKey) -> Result<Zeroizing<Vec<u8>>, Comma
 /// Gives head file and home their names; the head file that is there stays.
 fn put_in_place(
     home: &Home,
-    staging: &Home,
+    staged: Staged,
     (new_head, had_head): (&Path, bool),
     backup: &Backup,
 ) -> Result<(), CommandError> {
@@ -259,7 +260,7 @@ fn put_in_place(
         fs::rename(new_head, &head_dir)?;
         fs::File::open(home.state_dir())?.sync_all()?;
     }
-    let put = fits(staging, &head_dir).and_then(|()| home.adopt(staging));
+    let put = fits(&staged.home, &head_dir).and_then(|()| home.adopt(staged));
     if put.is_err() && !had_head {
         drop(fs::remove_dir_all(&head_dir));
     }

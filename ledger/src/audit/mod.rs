@@ -71,7 +71,8 @@ pub async fn verify_records(store: &dyn ReadStore, head: Option<HeadPosition>) -
     verify_on(store, head, Depth::Records, threads::all()).await
 }
 
-/// The same, all of it or less, on so many threads.
+/// The same, all of it or less, on so many threads. The calling thread waits for the others, so a
+/// store must not need that very thread to answer.
 pub async fn verify_on(
     store: &dyn ReadStore,
     head: Option<HeadPosition>,

@@ -12,11 +12,12 @@ pub struct CanonicalError {
     pub why: &'static str,
 }
 
-/// Whether `bytes` are exactly one canonical JSON value.
-pub fn check(bytes: &[u8]) -> Result<(), CanonicalError> {
-    let mut scan = Scan::new(bytes)?;
+/// The text of bytes that are exactly one canonical JSON value.
+pub fn checked(bytes: &[u8]) -> Result<&str, CanonicalError> {
+    let (mut scan, text) = Scan::new(bytes)?;
     scan.value(0)?;
-    scan.end()
+    scan.end()?;
+    Ok(text)
 }
 
 /// The same, where the value must be an object: shows each of its own fields, its key as it stands
@@ -26,7 +27,7 @@ pub fn check_fields<'a>(
     bytes: &'a [u8],
     show: impl FnMut(&'a [u8], &'a [u8]),
 ) -> Result<(), CanonicalError> {
-    let mut scan = Scan::new(bytes)?;
+    let (mut scan, _) = Scan::new(bytes)?;
     if scan.peek() != Some(b'{') {
         return Err(scan.wrong("expected an object"));
     }
@@ -40,9 +41,9 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn new(bytes: &'a [u8]) -> Result<Self, CanonicalError> {
+    fn new(bytes: &'a [u8]) -> Result<(Self, &'a str), CanonicalError> {
         match std::str::from_utf8(bytes) {
-            Ok(_) => Ok(Self { bytes, at: 0 }),
+            Ok(text) => Ok((Self { bytes, at: 0 }, text)),
             Err(error) => Err(CanonicalError {
                 at: error.valid_up_to(),
                 why: "not UTF-8",
@@ -317,10 +318,10 @@ mod tests {
             "{}{}",
             "[[[[[[[[[[1]]]]]]]]]]",
         ] {
-            assert!(check(wrong.as_bytes()).is_err(), "{wrong:?}");
+            assert!(checked(wrong.as_bytes()).is_err(), "{wrong:?}");
         }
         assert_eq!(
-            check(b"\"\xff\""),
+            checked(b"\"\xff\""),
             Err(CanonicalError {
                 at: 1,
                 why: "not UTF-8"
@@ -341,7 +342,7 @@ mod tests {
             "\"\\u001f\\n\u{7f}\"",
             "true",
         ] {
-            assert_eq!(check(right.as_bytes()), Ok(()), "{right:?}");
+            assert_eq!(checked(right.as_bytes()), Ok(right), "{right:?}");
         }
     }
 
@@ -369,7 +370,7 @@ mod tests {
         #[test]
         fn bytes_are_passed_over_up_to_the_first_that_needs_a_look(
             bytes in prop::collection::vec(
-                prop_oneof![any::<u8>(), 0x1e..0x24_u8, 0x5b..0x5e_u8, 0x9e..0xa4_u8, 0x7e..0x82_u8],
+                prop_oneof![any::<u8>(), 0x1e..0x24_u8, 0x5b..0x5e_u8, 0x9e..0xa4_u8],
                 0..40,
             ),
         ) {
@@ -380,7 +381,7 @@ mod tests {
         /// Whatever the checker accepts is what the writer would have written.
         #[test]
         fn accepted_bytes_are_written_back_the_same(text in "[\\{\\}\\[\\],:\"\\\\a-cnu0-9 .-]{0,24}") {
-            if check(text.as_bytes()).is_ok() {
+            if checked(text.as_bytes()).is_ok() {
                 let value: serde_json::Value = serde_json::from_str(&text).unwrap();
                 prop_assert_eq!(super::super::to_vec(&value).unwrap(), text.into_bytes());
             }

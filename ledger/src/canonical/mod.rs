@@ -7,7 +7,7 @@
 
 mod check;
 
-pub use check::{CanonicalError, check, check_fields};
+pub use check::{CanonicalError, check_fields, checked};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -125,7 +125,7 @@ mod tests {
             String::from_utf8(bytes.clone()).unwrap(),
             "{\"a\":{\"A\":-1,\"z\":0},\"b\":[1,true,\"x\\n\\u0001\u{e9}\"]}"
         );
-        assert_eq!(check(&bytes), Ok(()));
+        assert_eq!(checked(&bytes).map(str::as_bytes), Ok(&bytes[..]));
     }
 
     #[test]

@@ -38,16 +38,6 @@ pub struct Heading {
     pub prev: Digest,
 }
 
-/// The values of the fields that a heading is made of, as they lie in the record.
-#[derive(Default)]
-struct Values<'a> {
-    ledger: &'a [u8],
-    prev: &'a [u8],
-    run: &'a [u8],
-    v: &'a [u8],
-    version: &'a [u8],
-}
-
 impl Heading {
     /// Reads it from a record whose bytes are canonical and which has the fields of our format;
     /// what the other fields hold is not looked at.
@@ -55,35 +45,29 @@ impl Heading {
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(RecordError::TooLarge(bytes.len()));
         }
-        let mut values = Values::default();
-        let mut fields = FIELDS.iter();
+        let mut values = [&[][..]; FIELDS.len()];
+        let mut fields = FIELDS.iter().zip(&mut values);
         let mut ours = true;
         check_fields(bytes, |key, value| {
-            ours &= fields
-                .find(|(name, must)| *must || *name == key)
-                .map(|f| f.0)
-                == Some(key);
-            match key {
-                b"ledger" => values.ledger = value,
-                b"prev" => values.prev = value,
-                b"run" => values.run = value,
-                b"v" => values.v = value,
-                b"version" => values.version = value,
-                _ => {}
+            // What comes next, or what follows it where that may be left out.
+            match fields.find(|((name, must), _)| *name == key || *must) {
+                Some(((name, _), to)) if *name == key => *to = value,
+                _ => ours = false,
             }
         })?;
-        if !ours || fields.any(|(_, must)| *must) {
+        if !ours || fields.any(|((_, must), _)| *must) {
             return Err(wrong("a field is missing or unknown"));
         }
-        match number(values.v)? {
+        let [_, _, _, _, _, _, ledger, prev, run, _, _, v, version] = values;
+        match number(v)? {
             FORMAT => {}
             other => return Err(RecordError::Format(other)),
         }
         Ok(Self {
-            ledger: spelled(values.ledger)?,
-            stream: spelled(values.run)?,
-            version: Version::new(number(values.version)?),
-            prev: spelled(values.prev)?,
+            ledger: spelled(ledger)?,
+            stream: spelled(run)?,
+            version: Version::new(number(version)?),
+            prev: spelled(prev)?,
         })
     }
 

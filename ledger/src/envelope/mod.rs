@@ -190,8 +190,8 @@ impl Envelope {
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(RecordError::TooLarge(bytes.len()));
         }
-        canonical::check(&bytes)?;
-        let record: RecordIn<'_> = serde_json::from_slice(&bytes).map_err(RecordError::Fields)?;
+        let text = canonical::checked(&bytes)?;
+        let record: RecordIn<'_> = serde_json::from_str(text).map_err(RecordError::Fields)?;
         if record.v != FORMAT {
             return Err(RecordError::Format(record.v));
         }

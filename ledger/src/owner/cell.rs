@@ -151,7 +151,8 @@ impl Owner {
         let cell = lock(&self.cells).take(run, || self.driven());
         let mut guard = cell.lock_owned().await;
         if !guard.loaded
-            && let Err(error) = self.load(run, &mut guard).await
+            // In a box, since most who ask find it loaded.
+            && let Err(error) = Box::pin(self.load(run, &mut guard)).await
         {
             guard.forget();
             return Err(error);

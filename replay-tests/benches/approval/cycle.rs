@@ -222,27 +222,25 @@ impl History {
     }
 
     pub(crate) fn text(&self) -> String {
-        let mut text = String::from(
-            "| approval of one run | records read | events folded | time |\n|---|---|---|---|\n",
-        );
-        for number in self.places() {
+        let mut lines = vec![
+            "| approval of one run | records read | events folded | time |".to_owned(),
+            "|---|---|---|---|".to_owned(),
+        ];
+        lines.extend(self.places().map(|number| {
             let (read, folded) = self.work[number - 1];
             let time = crate::short(self.around(number));
-            text += &format!("| {number} | {read} | {folded} | {time} |\n");
-        }
+            format!("| {number} | {read} | {folded} | {time} |")
+        }));
         let mib = |bytes: u64| bytes as f64 / 1024.0 / 1024.0;
         let (count, (records, contents)) = (self.waits.len(), self.given);
-        text += &format!(
-            "\n{count} approvals: {:.1} MiB on disk for {:.1} MiB of records and {:.1} MiB of \
-             sealed contents",
-            mib(self.disk),
-            mib(records),
-            mib(contents)
-        );
-        for (part, bytes) in self.parts.iter().take(3) {
-            text += &format!("; {part} {:.1} MiB", mib(*bytes));
-        }
-        text
+        let (disk, records, contents) = (mib(self.disk), mib(records), mib(contents));
+        lines.push(format!(
+            "\n{count} approvals: {disk:.1} MiB on disk for {records:.1} MiB of records and \
+             {contents:.1} MiB of sealed contents"
+        ));
+        let parts = self.parts.iter().take(3);
+        lines.extend(parts.map(|(part, bytes)| format!("- {part}: {:.1} MiB", mib(*bytes))));
+        lines.join("\n")
     }
 
     pub(crate) fn json(&self) -> serde_json::Value {

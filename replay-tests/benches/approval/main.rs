@@ -113,15 +113,14 @@ fn main() {
 /// The appends of a run with three approvals; those of its second one are marked.
 fn list(appends: &[Vec<&str>], cycle: Range<usize>) -> String {
     let count = cycle.len();
-    let mut text = format!(
-        "one approval is {count} durable appends, here those of the second of three (*):\n\n"
-    );
-    for (number, events) in appends.iter().enumerate() {
+    let first = format!("one approval is {count} durable appends, of the second of three (*):\n");
+    let line = |(number, events): (usize, &Vec<&str>)| {
         let mark = if cycle.contains(&number) { "*" } else { " " };
-        let number = number + 1;
-        text += &format!("{mark} {number}. {}\n", events.join(", "));
-    }
-    text
+        format!("{mark} {}. {}", number + 1, events.join(", "))
+    };
+    let lines = appends.iter().enumerate().map(line);
+    let lines: Vec<_> = [first].into_iter().chain(lines).collect();
+    lines.join("\n") + "\n"
 }
 
 struct Round {

@@ -56,7 +56,7 @@ impl Measured {
         store.settle();
         let time = self.time + begun.elapsed();
         self.settled = self.appends as f64 / time.as_secs_f64();
-        self.work += cpu_time() - worked;
+        self.work += cpu_time().saturating_sub(worked);
     }
 
     /// Time of the processor for each record.
@@ -161,7 +161,7 @@ pub(crate) async fn run(store: Arc<dyn Contestant>, lanes: Vec<Lane>) -> Measure
     measured.time = begun.elapsed();
     measured.appends = waits.len();
     measured.rate = waits.len() as f64 / measured.time.as_secs_f64();
-    measured.work = cpu_time() - worked;
+    measured.work = cpu_time().saturating_sub(worked);
     measured.p50 = percentile(&mut waits, 0.5);
     measured.p99 = percentile(&mut waits, 0.99);
     measured

@@ -42,7 +42,7 @@ pub(crate) fn print(plan: Plan, rounds: &[Vec<Measured>]) {
                 _ => Spread::of(ratios).ratio(),
             },
             rate(Spread::of(of_kind.iter().map(|one| one.settled)).median),
-            tenths(middle(of_kind.iter().map(|one| one.work()))),
+            tenths(middle(of_kind.iter().map(Measured::work))),
             match kind {
                 // A plain file is written over and over.
                 Kind::File | Kind::FileAndWork => String::from("-"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The calls that are traced.
 pub(super) const CALLS: &str = "open,openat,creat,write,pwrite64,pwritev,writev,fsync,fdatasync,\
-    rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,link,linkat,ftruncate,fallocate";
+    rename,renameat,renameat2,mkdir,mkdirat,rmdir,unlink,unlinkat,link,linkat,ftruncate,fallocate";
 
 /// What a trace said.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl Tracer {
                     self.made(&path);
                 }
             }
-            "unlink" | "unlinkat" => {
+            "unlink" | "unlinkat" | "rmdir" => {
                 if let Some(path) = self.names(arguments).pop() {
                     self.known.remove(&path);
                     self.dirty.remove(&path);

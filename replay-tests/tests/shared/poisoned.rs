@@ -193,8 +193,9 @@ impl Opener for Finding {
     async fn open(&self) -> Result<Door, LedgerError> {
         let home = &self.0;
         loop {
-            if let Ok(stream) = socket::connect(&home.dir()) {
-                let clock = home.parts.lock().unwrap().as_ref().unwrap()(home.lent.store()?).clock;
+            // The store may be let go of between the two.
+            if let (Ok(stream), Ok(store)) = (socket::connect(&home.dir()), home.lent.store()) {
+                let clock = home.parts.lock().unwrap().as_ref().unwrap()(store).clock;
                 let door = Door::connect(stream, &build(), &client_keys()?, clock).await;
                 if let Ok(door) = door {
                     return Ok(door);
@@ -240,6 +241,7 @@ async fn begin(play: &Play, faults: Arc<dyn Faults>) -> (Arc<Home>, World, Ledge
     let stamps = Arc::new(Bearing(world.stamps().clone()));
     *home.parts.lock().unwrap() = Some(Box::new(move |store| Parts {
         rows: Some(store.projections()),
+        snapshots: Some(store.snapshots()),
         store,
         judge: judge.clone(),
         clock: clock.clone(),

@@ -35,7 +35,7 @@ const ASSURANCE: &str = "same-user";
 /// Example: placet doctor
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Throw projections away, build them anew from the log, and say whether they differed
+    /// Throw projections and kept states away, build projections anew, say whether they differed
     #[arg(long)]
     rebuild: bool,
 }

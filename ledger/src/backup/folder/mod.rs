@@ -41,9 +41,10 @@ pub async fn make(
     let beside = || format!("making a folder beside {}", dir.display());
     let work = Staging::beside(dir).map_err(|error| failed(beside())(error))?;
     let backup = build(from, (ledger, cut), work.path(), told).await?;
-    fs::rename(work.path().join("whole"), dir)
-        .and_then(|()| files::sync(parent(dir)))
-        .map_err(failed("putting the backup in its place"))?;
+    let in_place = || failed("putting the backup in its place");
+    fs::rename(work.path().join("whole"), dir).map_err(in_place())?;
+    drop(work);
+    files::sync(parent(dir)).map_err(in_place())?;
     Ok(backup)
 }
 

@@ -190,7 +190,9 @@ impl<T: Packed> Packed for Option<T> {
 impl<T: Packed> Packed for Vec<T> {
     fn put(&self, to: &mut Vec<u8>) {
         self.len().put(to);
-        self.iter().for_each(|item| item.put(to));
+        for item in self {
+            item.put(to);
+        }
     }
 
     fn take(from: &mut &[u8]) -> Option<Self> {
@@ -217,7 +219,9 @@ impl Packed for u8 {
 impl<T: Packed + Ord> Packed for BTreeSet<T> {
     fn put(&self, to: &mut Vec<u8>) {
         self.len().put(to);
-        self.iter().for_each(|item| item.put(to));
+        for item in self {
+            item.put(to);
+        }
     }
 
     fn take(from: &mut &[u8]) -> Option<Self> {

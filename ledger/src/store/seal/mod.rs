@@ -14,6 +14,7 @@ mod snapshot;
 mod tests;
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use chacha20::cipher::consts::U10;
 use chacha20::hchacha;
@@ -284,6 +285,8 @@ impl<N> fmt::Debug for Sealer<N> {
 pub struct Opener {
     place: Place,
     key: Zeroizing<[u8; 32]>,
+    /// The prefix of the nonce before, and its cipher: most blobs of a run share it.
+    last: Mutex<Option<([u8; 16], LessSafeKey)>>,
 }
 
 impl Opener {
@@ -292,6 +295,7 @@ impl Opener {
         Self {
             place,
             key: key.derive(),
+            last: Mutex::new(None),
         }
     }
 
@@ -312,7 +316,12 @@ impl Opener {
         let mut bytes = Zeroizing::new(parts.ciphertext.to_vec());
         let data = Aad::from(self.place.associated_data(commitment));
         let nonce = nonce_of_cipher(*parts.nonce);
-        let plaintext = cipher(&self.key, parts.prefix)?
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, cipher) = match last.take().filter(|(prefix, _)| prefix == parts.prefix) {
+            Some(same) => last.insert(same),
+            None => last.insert((*parts.prefix, cipher(&self.key, parts.prefix)?)),
+        };
+        let plaintext = cipher
             .open_in_place_separate_tag(nonce, data, Tag::from(*parts.tag), &mut bytes, 0..)
             .map_err(|_| SealError::Unreadable)?;
         let content = unpadded(plaintext)?;

@@ -209,17 +209,17 @@ impl Opening<'_> {
         let sealed = |error: SealError| damaged(format!("content {commitment}: {}", chain(&error)));
         let generation = seal::generation(blob).map_err(sealed)?;
         let known = self.opener.take();
-        let opener = match known.filter(|known| known.place().generation == generation) {
-            Some(known) => known,
-            None => {
-                let keyring = self.keyring;
-                let key = keyring.key_of(self.stream, self.ordinal, generation)?;
-                Opener::new(keyring.place(self.stream, generation), &key)
-            }
-        };
+        let known = known.filter(|known| known.place().generation == generation);
+        let opener = known.map_or_else(|| self.opener(generation), Ok)?;
         let opened = opener.open(commitment, blob).map_err(sealed);
         self.opener = Some(opener);
         opened
+    }
+
+    fn opener(&self, generation: u16) -> Result<Opener, ReadError> {
+        let keyring = self.keyring;
+        let key = keyring.key_of(self.stream, self.ordinal, generation)?;
+        Ok(Opener::new(keyring.place(self.stream, generation), &key))
     }
 }
 

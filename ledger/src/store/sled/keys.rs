@@ -2,7 +2,8 @@
 //!
 //! | key | row |
 //! |---|---|
-//! | `g`, first position u64, part u16 | a unit of records (`unit`) |
+//! | `g`, first position u64 | where a unit of records lies (`blocks`) |
+//! | `b`, number u64 | a block: a part of a unit (`unit`), or nothing yet |
 //! | `x`, ordinal u32, first version u32 | where records of a stream are (`index`) |
 //! | `h`, ordinal u32 | the head of a stream |
 //! | `n`, stream id | its ordinal |
@@ -26,17 +27,26 @@ pub(super) const MARK: &[u8] = b"m";
 /// Format and ledger id.
 pub(super) const FORMAT: &[u8] = b"f";
 
-/// A part of the unit that begins at a position.
-pub(super) fn unit(first: u64, part: u16) -> Vec<u8> {
-    [b"g".as_slice(), &first.to_be_bytes(), &part.to_be_bytes()].concat()
+/// The unit that begins at a position.
+pub(super) fn unit(first: u64) -> Vec<u8> {
+    [b"g".as_slice(), &first.to_be_bytes()].concat()
 }
 
-/// First position and part of the key of a unit.
-pub(super) fn read_unit(key: &[u8]) -> Option<(u64, u16)> {
+/// First position of the key of a unit.
+pub(super) fn read_unit(key: &[u8]) -> Option<u64> {
     let rest = key.strip_prefix(b"g")?;
-    let (first, rest) = rest.split_first_chunk()?;
-    let part = rest.try_into().ok()?;
-    Some((u64::from_be_bytes(*first), u16::from_be_bytes(part)))
+    Some(u64::from_be_bytes(rest.try_into().ok()?))
+}
+
+/// The block with a number.
+pub(super) fn block(number: u64) -> Vec<u8> {
+    [b"b".as_slice(), &number.to_be_bytes()].concat()
+}
+
+/// The number of the key of a block.
+pub(super) fn read_block(key: &[u8]) -> Option<u64> {
+    let rest = key.strip_prefix(b"b")?;
+    Some(u64::from_be_bytes(rest.try_into().ok()?))
 }
 
 /// The row of the index for records of a stream from a version on.
@@ -81,16 +91,19 @@ mod tests {
         let numbers = [0, 1, 255, 256, 65_535, 65_536, u32::MAX];
         for pair in numbers.windows(2) {
             let (low, high) = (pair[0], pair[1]);
-            assert!(unit(low.into(), u16::MAX) < unit(high.into(), 0));
+            assert!(unit(low.into()) < unit(high.into()));
+            assert!(block(low.into()) < block(high.into()));
             assert!(index(low, u32::MAX) < index(high, 0));
             assert!(index(7, low) < index(7, high));
             assert!(head(low) < head(high));
         }
-        assert_eq!(read_unit(&unit(1 << 40, 3)), Some((1 << 40, 3)));
+        assert_eq!(read_unit(&unit(1 << 40)), Some(1 << 40));
+        assert_eq!(read_block(&block(1 << 40)), Some(1 << 40));
         assert_eq!(read_index(&index(9, 1 << 20)), Some(1 << 20));
         assert_eq!(read_head(&head(77)), Some(77));
         for wrong in [&b"g"[..], b"", b"x12345678", b"g1234567890"] {
-            assert_eq!(read_unit(wrong).is_some(), wrong.len() == 11);
+            assert_eq!(read_unit(wrong), None);
+            assert_eq!(read_block(wrong), None);
             assert_eq!(read_head(wrong), None);
         }
     }

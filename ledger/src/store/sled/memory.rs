@@ -1,7 +1,7 @@
 //! What was acknowledged and does not lie in sled yet: frames by position, and the index above the
 //! mark. Readers look here first; whatever leaves is in sled by then.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::entry::Entry;
@@ -37,8 +37,8 @@ pub(super) struct Known {
     pub(super) head: Head,
 }
 
-/// The ends of streams; nothing depends on their order.
-pub(super) type Heads = HashMap<StreamId, Known>;
+/// The ends of streams.
+pub(super) type Heads = BTreeMap<StreamId, Known>;
 
 /// Frames and index.
 #[derive(Debug, Default)]

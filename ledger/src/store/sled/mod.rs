@@ -18,6 +18,7 @@
 //! is synced by us, what it panics about is caught, and what it may have lost is told by the log
 //! and by the head file (`recover`, `open`).
 
+mod blocks;
 mod commit;
 mod contents;
 mod draft;
@@ -56,6 +57,7 @@ use std::thread::{self, JoinHandle};
 use async_trait::async_trait;
 use futures_channel::oneshot;
 
+use self::blocks::Blocks;
 use self::commit::{Committer, Request};
 use self::memory::Heads;
 use self::mover::Mover;
@@ -233,6 +235,7 @@ impl SledStore {
             ],
             unsynced: 0,
             end: rows.size(),
+            blocks: Blocks::find(&shared.rows)?,
             sealer: Sealer::new(Arc::clone(&shared), Arc::clone(&faults), sealed, rows),
         };
         mover.adopt()?;

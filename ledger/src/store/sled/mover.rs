@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use ::sled::Batch;
 
+use super::blocks::Blocks;
 use super::index::Index;
 use super::log::{self, HALF_BYTES_MAX, Half};
 use super::memory::Written;
@@ -221,6 +222,7 @@ pub(super) struct Mover {
     pub(super) unsynced: usize,
     /// Up to where records are in sled.
     pub(super) end: u64,
+    pub(super) blocks: Blocks,
     pub(super) sealer: Sealer,
 }
 
@@ -337,12 +339,14 @@ impl Mover {
             }
             let mut batch = Batch::default();
             let entries = now.iter().flat_map(|frame| &frame.entries);
-            for (position, unit) in unit::pack(first.first, entries) {
-                for (part, bytes) in unit::cut(&unit) {
-                    batch.insert(keys::unit(position, part), bytes);
-                    self.unsynced = self.unsynced.saturating_add(1);
-                }
+            let units = unit::pack(first.first, entries);
+            let blocks = units.iter().map(|(_, unit)| unit::cut(unit).len());
+            let count = blocks.fold(0, usize::saturating_add);
+            self.blocks.make(&self.shared.rows, count as u64)?;
+            for (position, unit) in &units {
+                self.blocks.put(&mut batch, *position, unit);
             }
+            self.unsynced = self.unsynced.saturating_add(count);
             batch.insert(keys::TREE, last.frontier.to_bytes());
             self.shared.rows.apply(batch)?;
             let records = last.end().saturating_sub(self.end);

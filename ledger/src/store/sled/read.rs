@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use ::sled::IVec;
 
+use super::blocks::Raw;
 use super::entry::{Contents, Entry, Lent};
 use super::index::Chunk;
 use super::memory::Memory;
 use super::rows::Rows;
 use super::tile::{Named, Tiles};
 use super::values;
-use super::{keys, unit};
+use super::{blocks, keys, unit};
 use crate::content::Commitment;
 use crate::id::{Position, StreamId, Version};
 use crate::limits::PAGE_RECORDS_MAX;
@@ -38,12 +39,6 @@ pub(super) struct Reader<'a> {
     pub(super) large: &'a Path,
 }
 
-/// Entries with consecutive positions.
-pub(super) struct Unit {
-    pub(super) first: u64,
-    pub(super) entries: Vec<Entry>,
-}
-
 /// A unit as it lies in its rows, with where its entries begin.
 pub(super) struct Lying {
     first: u64,
@@ -54,8 +49,8 @@ pub(super) struct Lying {
 impl Lying {
     /// The unit that begins at a position or is the last before it.
     fn read(rows: &Rows, position: u64) -> Result<Self, ReadError> {
-        let (first, bytes) = unit_bytes(rows, position)?;
-        let starts = unit::starts(&bytes).ok_or_else(|| malformed_unit(first))?;
+        let Raw { first, bytes, .. } = blocks::raw_at(rows, position)?;
+        let starts = unit::starts(&bytes).ok_or_else(|| blocks::malformed(first))?;
         Ok(Self {
             first,
             bytes,
@@ -347,79 +342,9 @@ pub(super) fn last_ordinal(rows: &Rows) -> Result<Option<u32>, ReadError> {
     ordinal.map(Some).ok_or_else(|| malformed("head"))
 }
 
-/// The position after the last record in sled; that of what is sealed, where sled has none.
-pub(super) fn end(rows: &Rows, sealed: u64) -> Result<u64, ReadError> {
-    let low = keys::unit(sealed, 0);
-    if rows.last(&low, &keys::unit(u64::MAX, u16::MAX))?.is_none() {
-        return Ok(sealed);
-    }
-    let unit = read_unit(rows, u64::MAX)?;
-    Ok(unit.first.saturating_add(unit.entries.len() as u64))
-}
-
-/// The units that begin between two positions, each with how many rows it has.
-pub(super) fn units_between(
-    rows: &Rows,
-    from: u64,
-    to: u64,
-) -> Result<Vec<(Unit, u16)>, ReadError> {
-    let mut units = Vec::new();
-    let (mut bytes, mut parts) = (Vec::new(), 0_u16);
-    let (low, high) = (keys::unit(from, 0), keys::unit(to, 0));
-    let mut all = rows
-        .page(&low, &high, false, usize::MAX)?
-        .into_iter()
-        .peekable();
-    while let Some((key, part)) = all.next() {
-        let key = keys::read_unit(&key).filter(|(_, number)| *number == parts);
-        let (first, _) = key.ok_or_else(|| malformed("unit"))?;
-        bytes.extend_from_slice(&part);
-        parts = parts.saturating_add(1);
-        let next = all.peek().and_then(|(key, _)| keys::read_unit(key));
-        if next.is_none_or(|(next, _)| next != first) {
-            let entries = unit::unpack(&std::mem::take(&mut bytes));
-            let entries =
-                entries.ok_or_else(|| damaged(Some(first), "its unit is malformed".to_owned()))?;
-            units.push((Unit { first, entries }, std::mem::take(&mut parts)));
-        }
-    }
-    Ok(units)
-}
-
-/// The unit that begins at a position or is the last before it.
-pub(super) fn read_unit(rows: &Rows, position: u64) -> Result<Unit, ReadError> {
-    let (first, bytes) = unit_bytes(rows, position)?;
-    let entries = unit::unpack(&bytes).ok_or_else(|| malformed_unit(first))?;
-    Ok(Unit { first, entries })
-}
-
-/// The same, not taken apart; with its first position.
-fn unit_bytes(rows: &Rows, position: u64) -> Result<(u64, IVec), ReadError> {
-    let at = (position != u64::MAX).then_some(position);
-    let missing = || damaged(at, "no record is there".to_owned());
-    let (key, last) = rows
-        .last(&keys::unit(0, 0), &keys::unit(position, u16::MAX))?
-        .ok_or_else(missing)?;
-    let (first, parts) = keys::read_unit(&key).ok_or_else(missing)?;
-    if parts == 0 {
-        return Ok((first, last));
-    }
-    let mut bytes = Vec::new();
-    for part in 0..parts {
-        let part = rows.get(&keys::unit(first, part))?;
-        bytes.extend_from_slice(&part.ok_or_else(missing)?);
-    }
-    bytes.extend_from_slice(&last);
-    Ok((first, bytes.into()))
-}
-
 fn stored(position: u64, bytes: Arc<[u8]>) -> Stored {
     let position = Position::new(position);
     Stored { position, bytes }
-}
-
-fn malformed_unit(first: u64) -> ReadError {
-    damaged(Some(first), "its unit is malformed".to_owned())
 }
 
 pub(super) fn damaged(position: Option<u64>, detail: String) -> ReadError {

@@ -5,12 +5,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::blocks::{end, unit_at};
 use super::commit::Pen;
 use super::entry::Entry;
 use super::log::{self, Frame};
 use super::memory::{Known, Memory, Written};
 use super::open::OpenError;
-use super::read::{damaged, end, frontier, mark, read_unit};
+use super::read::{damaged, frontier, mark};
 use super::rows::Rows;
 use super::tile::TILE;
 use super::{keys, values};
@@ -129,7 +130,7 @@ fn disagree(end: u64, mark: u64, tree: &Frontier, sealed: &Frontier) -> Option<S
 fn read_rows(rows: &Rows, memory: &mut Memory, end: u64) -> Result<(), OpenError> {
     let mut position = memory.index.mark;
     while position < end {
-        let unit = read_unit(rows, position)?;
+        let unit = unit_at(rows, position)?;
         let skip = usize::try_from(position.saturating_sub(unit.first)).unwrap_or(usize::MAX);
         let before = position;
         for entry in unit.entries.iter().skip(skip) {

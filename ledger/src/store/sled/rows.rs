@@ -92,6 +92,11 @@ impl Rows {
         self.guarded(|db| db.apply_batch(batch))
     }
 
+    /// Writes one row.
+    pub(super) fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), ReadError> {
+        self.guarded(|db| db.insert(key, value).map(|_| ()))
+    }
+
     /// Hands everything that was written to the operating system; that alone is not durable.
     pub(super) fn flush(&self) -> Result<(), ReadError> {
         self.guarded(|db| db.flush().map(|_| ()))

@@ -12,9 +12,6 @@ use crate::limits::ROW_BYTES_MAX;
 /// The only format of a unit so far.
 const FORMAT: u8 = 1;
 
-/// A part of something in a row of its own, with its number.
-pub(super) type Part<'a> = (u16, &'a [u8]);
-
 /// Packs consecutive entries from position `first` on into units, each with its own first position.
 pub(super) fn pack<'a>(
     first: u64,
@@ -57,10 +54,9 @@ pub(super) fn starts(bytes: &[u8]) -> Option<Vec<usize>> {
     (!starts.is_empty()).then_some(starts)
 }
 
-/// Cuts bytes into rows; nothing at all is still one row.
-pub(super) fn cut(bytes: &[u8]) -> impl Iterator<Item = Part<'_>> {
-    let empty = bytes.is_empty().then_some(bytes);
-    (0..).zip(empty.into_iter().chain(bytes.chunks(ROW_BYTES_MAX)))
+/// Cuts bytes into rows.
+pub(super) fn cut(bytes: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
+    bytes.chunks(ROW_BYTES_MAX)
 }
 
 #[cfg(test)]
@@ -87,12 +83,9 @@ mod tests {
             .collect();
         assert_eq!(firsts, [(5, 7_000), (6, 7_000), (8, 1 + HEADER_BYTES)]);
         assert_eq!(
-            cut(&[0; 14_001])
-                .map(|part| part.1.len())
-                .collect::<Vec<_>>(),
+            cut(&[0; 14_001]).map(<[u8]>::len).collect::<Vec<_>>(),
             [7_000, 7_000, 1]
         );
-        assert_eq!(cut(&[]).count(), 1);
     }
 
     proptest! {

@@ -52,25 +52,47 @@ fn after(change: impl FnOnce(&mut ::sled::Batch, &Rows)) -> Option<String> {
     read.err().map(|error| error.to_string())
 }
 
+/// The key of the last unit.
+fn last_unit(rows: &Rows) -> Vec<u8> {
+    let last = rows.last(b"g", b"h").unwrap();
+    last.unwrap().0.to_vec()
+}
+
+/// The key of the first block of the unit with a position.
+fn block_at(rows: &Rows, position: u64) -> Vec<u8> {
+    let unit = blocks::raw_at(rows, position).unwrap();
+    unit.keys().remove(1)
+}
+
+fn cut(bytes: &[u8]) -> Vec<u8> {
+    bytes[..bytes.len() - 1].to_vec()
+}
+
 #[test]
 fn rows_that_are_missing_or_malformed_are_named() {
     assert_eq!(after(|_, _| ()), None);
-    let last_unit = |rows: &Rows| {
-        let last = rows.last(b"g", b"h").unwrap();
-        last.unwrap().0.to_vec()
-    };
-    let cut = |bytes: &[u8]| bytes[..bytes.len() - 1].to_vec();
-    let cases: [(&str, Option<String>); 12] = [
+    let cases: [(&str, Option<String>); 14] = [
         (
             "last unit",
             after(|batch, rows| batch.remove(last_unit(rows))),
         ),
-        ("unit", after(|batch, _| batch.remove(keys::unit(0, 0)))),
+        ("unit", after(|batch, _| batch.remove(keys::unit(0)))),
+        (
+            "block",
+            after(|batch, rows| batch.remove(block_at(rows, 0))),
+        ),
+        (
+            "place of a unit",
+            after(|batch, rows| {
+                let place = rows.get(&keys::unit(0)).unwrap().unwrap();
+                batch.insert(keys::unit(0), cut(&place));
+            }),
+        ),
         (
             "cut unit",
             after(|batch, rows| {
-                let unit = rows.get(&keys::unit(0, 0)).unwrap().unwrap();
-                batch.insert(keys::unit(0, 0), cut(&unit));
+                let unit = rows.get(&block_at(rows, 0)).unwrap().unwrap();
+                batch.insert(block_at(rows, 0), cut(&unit));
             }),
         ),
         ("index", after(|batch, _| batch.remove(keys::index(1, 0)))),
@@ -131,13 +153,13 @@ fn contents_that_were_changed_moved_or_cut_are_named() {
     let read = |change: &dyn Fn(&mut Entry, Sealed)| {
         let place = place.copy();
         let rows = Rows::open(&folder::sled(&place.home())).unwrap();
-        let mut unit = read::read_unit(&rows, 1).unwrap();
+        let mut unit = blocks::unit_at(&rows, 1).unwrap();
         let sealed = |entry: &Entry| entry.contents[0].1.clone();
         let other = sealed(&unit.entries[2]);
         change(&mut unit.entries[1], other);
         let mut batch = ::sled::Batch::default();
         for (first, bytes) in unit::pack(unit.first, &unit.entries) {
-            batch.insert(keys::unit(first, 0), bytes);
+            Blocks::find(&rows).unwrap().put(&mut batch, first, &bytes);
         }
         rows.apply(batch).unwrap();
         drop(rows);

@@ -312,6 +312,31 @@ fn rows_of_nearly_the_largest_size_never_leave_the_file() {
 }
 
 #[test]
+fn sled_writes_each_unit_about_once() {
+    const RECORDS: u64 = 3_000;
+    let place = Place::new();
+    let (store, mut run) = place.create();
+    let text = vec![b'x'; 1_000];
+    for _ in 0..RECORDS {
+        block_on(append(&store, &mut run, &[], |chain| {
+            chain.record(chain::parked_with(300), &[("text", &text)])
+        }))
+        .unwrap();
+    }
+    store.settle();
+    drop(store);
+    let tail = block_on(place.open().tail()).unwrap();
+    let rows = rows::Rows::open(&folder::sled(&place.home())).unwrap();
+    let units = blocks::between(&rows, 0, tail.size).unwrap();
+    let bytes: usize = units.iter().map(|unit| unit.bytes.len()).sum();
+    drop(rows);
+    let written = fs::metadata(folder::sled_file(&place.home())).unwrap();
+    // Three times as much, were leaves split that are full.
+    let percent = written.len() * 100 / bytes as u64;
+    assert!(percent < 160, "{percent} %");
+}
+
+#[test]
 fn each_stream_has_a_key_of_its_own_beyond_those_drawn_at_once() {
     const STREAMS: u64 = 1_100;
     let place = Place::new();

@@ -17,9 +17,10 @@ use std::sync::Arc;
 use ::sled::Batch;
 use rustix::fs::statvfs;
 
+use super::super::blocks;
 use super::super::fault::{FaultPoint, Faults, Sealing};
 use super::super::keys;
-use super::super::read::{damaged, units_between};
+use super::super::read::damaged;
 use super::super::shared::Shared;
 use super::bundle;
 use super::path::{self, KINDS};
@@ -124,17 +125,18 @@ impl Sealer {
         if end > border || self.ready.len() >= self.sealing.tiles {
             return Ok(false);
         }
-        let units = units_between(&self.shared.rows, first, end)?;
+        let units = blocks::between(&self.shared.rows, first, end)?;
         let mut entries = Vec::with_capacity(RECORDS);
         let (mut keys, mut bytes) = (Vec::new(), 0_u64);
-        for (unit, parts) in units {
+        for rows in units {
+            let unit = rows.unpack()?;
             if Some(unit.first) != first.checked_add(entries.len() as u64) {
                 return Err(
                     damaged(Some(unit.first), "its unit is out of place".to_owned()).into(),
                 );
             }
             entries.extend(unit.entries);
-            keys.extend((0..parts).map(|part| keys::unit(unit.first, part)));
+            keys.extend(rows.keys());
         }
         for entry in &entries {
             bytes = bytes.saturating_add(entry.bytes() as u64);

@@ -161,7 +161,7 @@ fn ends_of_rows_index_and_tiles_that_disagree_are_named() {
         told(&|batch, _| batch.insert(keys::MARK, 30_u64.to_be_bytes().as_slice())),
         "the store is damaged: its tiles end at size 32, its index at 30"
     );
-    let last = told(&|batch, _| batch.remove(keys::unit(32, 0)));
+    let last = told(&|batch, _| batch.remove(keys::unit(32)));
     assert_eq!(
         last,
         "the store is damaged: its rows end at size 32, its tree at 35"
@@ -174,13 +174,13 @@ fn what_sled_gives_back_changed_is_never_sealed() {
     // All is in sled with its index, so that opening does not read it.
     place.open().settle();
     let rows = rows::Rows::open(&folder::sled(&place.home())).unwrap();
-    let mut unit = read::read_unit(&rows, 3).unwrap();
+    let mut unit = blocks::unit_at(&rows, 3).unwrap();
     let mut record = unit.entries[1].record.to_vec();
     *record.last_mut().unwrap() ^= 1;
     unit.entries[1].record = record.into();
     let mut batch = ::sled::Batch::default();
     for (first, bytes) in unit::pack(unit.first, &unit.entries) {
-        batch.insert(keys::unit(first, 0), bytes);
+        Blocks::find(&rows).unwrap().put(&mut batch, first, &bytes);
     }
     rows.apply(batch).unwrap();
     drop(rows);
