@@ -93,7 +93,7 @@ enum Halves {
 pub struct Registered {
     spec: ToolSpec,
     definition: Digest,
-    schema: Schema,
+    schema: Arc<Schema>,
     halves: Halves,
 }
 
@@ -230,7 +230,7 @@ impl Registry {
                 RegistryError::Case { name, known }
             });
         }
-        let schema = Schema::compile(&spec.schema).map_err(|source| RegistryError::Schema {
+        let schema = Schema::compiled(&spec.schema).map_err(|source| RegistryError::Schema {
             name: name.clone(),
             source,
         })?;
