@@ -3,6 +3,9 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+
+use rustix::fs::OFlags;
 
 use super::Person;
 use super::person::text;
@@ -82,6 +85,17 @@ fn reader(person: &Person) -> std::thread::JoinHandle<String> {
     })
 }
 
+/// What the reader read. A process that was ended before it opened the pipe leaves the reader
+/// waiting for somebody who does.
+fn joined(person: &Person, reader: std::thread::JoinHandle<String>) -> String {
+    let pipe = fs::OpenOptions::new()
+        .write(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(person.pipe());
+    drop(pipe);
+    reader.join().unwrap()
+}
+
 #[test]
 fn the_person_is_answered_for_by_themselves() {
     let (person, other) = waiting();
@@ -93,7 +107,7 @@ fn the_person_is_answered_for_by_themselves() {
     let said = reader(&person);
     let done = person.output("sh", &["-c", &fill(&person, &other, PATIENT)]);
     assert!(done.status.success(), "{}", text(&done.stderr));
-    let said = said.join().unwrap();
+    let said = joined(&person, said);
     assert!(person.path("home/work/answered").exists(), "{said}");
 }
 
@@ -141,7 +155,7 @@ fn no_command_answers_for_the_person() {
             .map(|(_, command)| Wish::of(fill(&person, &other, command)))
             .collect();
         let told = person.run(&wishes, without);
-        let patient = said.join().unwrap();
+        let patient = joined(&person, said);
         assert!(!patient.contains("completed"), "{without:?} {patient}");
         waits_still(&person, &other);
         for (told, (name, _)) in told.iter().zip(&ATTEMPTS[first..]) {
