@@ -221,13 +221,16 @@ fn flip(path: &Path, at: usize, mask: u8) {
     file.write_all_at(&[byte[0] ^ mask], at).unwrap();
 }
 
-/// The rows of a store, in its own words.
+/// The rows of a store, in its own words, but for blocks that hold nothing yet.
 fn rows(folder: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
     let tree = open(folder);
     let all = tree
         .iter()
         .map(|row| row.map(|(key, value)| (key.to_vec(), value.to_vec())));
-    all.collect::<Result<_, _>>().unwrap()
+    let all = all.collect::<Result<Vec<_>, _>>().unwrap();
+    all.into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
 }
 
 fn open(folder: &Path) -> sled::Db {
@@ -292,7 +295,7 @@ async fn rows_that_are_dropped_cut_or_changed_in_place_are_reported() {
 async fn rows_that_are_swapped_or_come_from_another_place_are_reported() {
     let place = place().await;
     let rows = rows(place.copy().path());
-    for letter in *b"gxc" {
+    for letter in *b"gbx" {
         let of_kind: Vec<_> = rows.iter().filter(|(key, _)| key[0] == letter).collect();
         for pair in of_kind.windows(2).step_by(5) {
             let [(key, one), (_, other)] = pair else {
@@ -310,7 +313,7 @@ async fn rows_that_are_swapped_or_come_from_another_place_are_reported() {
     // The same rows of another store, whose first records are the same.
     let foreign = self::rows(another_place().await.path());
     let mut spliced = 0_usize;
-    for (key, value) in foreign.iter().filter(|(key, _)| b"gxc".contains(&key[0])) {
+    for (key, value) in foreign.iter().filter(|(key, _)| b"gbx".contains(&key[0])) {
         let here = rows.iter().find(|(here, _)| here == key);
         if here.is_none_or(|(_, here)| here == value) {
             continue;
