@@ -91,7 +91,7 @@ fn joined(person: &Person, reader: std::thread::JoinHandle<String>) -> String {
     let pipe = fs::OpenOptions::new()
         .write(true)
         .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
-        .open(person.pipe());
+        .open(person.path("home/work/pipe"));
     drop(pipe);
     reader.join().unwrap()
 }

@@ -330,16 +330,18 @@ impl Event {
     }
 
     /// Whether something outside rests on it once it is acknowledged: a permit or a person's
-    /// word. The head file is written before such an append is answered.
+    /// word, what takes authority away among them. The head file is written before such an append
+    /// is answered.
     pub const fn is_anchored(&self) -> bool {
         match self {
             Self::ExecutionSettled(settled) => settled.by.is_person(),
             Self::ExecutionStarted(_)
             | Self::ApprovalDenied(_)
-            | Self::ApprovalRevoked(_)
             | Self::QuestionAnswered(_)
             | Self::ApprovalGranted(ApprovalGranted::ByPerson(_)) => true,
-            _ => false,
+            // Nobody has said anything yet that could be taken away.
+            Self::LedgerCreated(_) => false,
+            _ => self.is_authority(),
         }
     }
 }

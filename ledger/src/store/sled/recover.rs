@@ -40,7 +40,16 @@ pub(super) fn recover(rows: &Rows, folder: &Path, write: bool) -> Result<Recover
         doing: "reading the log of the store",
         source,
     };
-    let open = |half| log::open(folder, half, write).map_err(failed);
+    let open = |half| {
+        log::open(folder, half, write).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::IsADirectory => {
+                OpenError::Damaged(format!("file {half} of its log is missing"))
+            }
+            _ => failed(source),
+        })
+    };
     let (first, second) = (open(0)?, open(1)?);
     let tree = |key, name| {
         let tree = frontier(rows, key)?;

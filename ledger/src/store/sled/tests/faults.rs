@@ -175,16 +175,19 @@ fn a_head_is_written_before_the_answer_where_something_rests_on_it() {
     let size = || HeadFile::open(&place.head()).unwrap().current().size();
     block_on(append_one(&store, &mut run));
     assert_eq!(size(), 0);
-    block_on(append(&store, &mut run, &[], |chain| {
-        chain.record(chain::started(), &[])
-    }))
-    .unwrap();
-    assert_eq!(size(), 3);
-    block_on(append_one(&store, &mut run));
-    assert_eq!(size(), 3);
+    // What starts, and what takes away.
+    for (event, after) in [(chain::started(), 3), (chain::tightened(), 5)] {
+        block_on(append(&store, &mut run, &[], |chain| {
+            chain.record(event, &[])
+        }))
+        .unwrap();
+        assert_eq!(size(), after);
+        block_on(append_one(&store, &mut run));
+        assert_eq!(size(), after);
+    }
     store.close();
-    assert_eq!(size(), 4);
+    assert_eq!(size(), 6);
     let later = block_on(append(&store, &mut run, &[], |chain| chain.records(1)));
     assert!(matches!(later, Err(AppendError::Poisoned(_))), "{later:?}");
-    assert_eq!(block_on(check_log(&store)).len(), 4);
+    assert_eq!(block_on(check_log(&store)).len(), 6);
 }

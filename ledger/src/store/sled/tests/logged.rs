@@ -218,3 +218,15 @@ fn large_contents_lie_in_files_and_what_no_record_names_is_dropped() {
     assert_eq!(block_on(check_log(&store)), before);
     assert_no_blobs(&place);
 }
+
+#[test]
+fn a_log_without_one_of_its_files_is_damage() {
+    for half in 0..2 {
+        let place = Place::new();
+        drop(place.create());
+        fs::remove_file(self::half(&place, half)).unwrap();
+        let error = SledStore::open_read_only(&place.home(), &place.head()).unwrap_err();
+        let wanted = format!("the store is damaged: file {half} of its log is missing");
+        assert_eq!(error.to_string(), wanted);
+    }
+}
