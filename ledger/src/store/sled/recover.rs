@@ -1,6 +1,7 @@
 //! What a store holds when it is opened: tiles and sled, then the frames of the log that sled does
 //! not have, and the index of what no row tells of.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,23 +35,25 @@ pub(super) struct Recovered {
     pub(super) finding: Option<String>,
 }
 
-/// Reads what is there, in the order in which it was written.
-pub(super) fn recover(rows: &Rows, folder: &Path, write: bool) -> Result<Recovered, OpenError> {
-    let failed = |source: io::Error| OpenError::Io {
+fn failed(source: io::Error) -> OpenError {
+    OpenError::Io {
         doing: "reading the log of the store",
         source,
-    };
-    let open = |half| {
-        log::open(folder, half, write).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound
-            | io::ErrorKind::NotADirectory
-            | io::ErrorKind::IsADirectory => {
-                OpenError::Damaged(format!("file {half} of its log is missing"))
-            }
-            _ => failed(source),
-        })
-    };
-    let (first, second) = (open(0)?, open(1)?);
+    }
+}
+
+fn open(folder: &Path, half: log::Half, write: bool) -> Result<File, OpenError> {
+    log::open(folder, half, write).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
+            OpenError::Damaged(format!("file {half} of its log is missing"))
+        }
+        _ => failed(source),
+    })
+}
+
+/// Reads what is there, in the order in which it was written.
+pub(super) fn recover(rows: &Rows, folder: &Path, write: bool) -> Result<Recovered, OpenError> {
+    let (first, second) = (open(folder, 0, write)?, open(folder, 1, write)?);
     let tree = |key, name| {
         let tree = frontier(rows, key)?;
         tree.ok_or_else(|| OpenError::Damaged(format!("it has no tree of its {name}")))
