@@ -22,7 +22,7 @@ fn filled() -> (Place, Chain) {
 /// Changes rows of a closed store, then reads all there is; the first error on the way.
 fn after(change: impl FnOnce(&mut ::sled::Batch, &Rows)) -> Option<String> {
     let (place, run) = filled();
-    let rows = Rows::open(&folder::sled(&place.home())).unwrap();
+    let rows = place.rows();
     let mut batch = ::sled::Batch::default();
     change(&mut batch, &rows);
     rows.apply(batch).unwrap();
@@ -152,7 +152,7 @@ fn contents_that_were_changed_moved_or_cut_are_named() {
     let [one, _] = commitments[..] else { panic!() };
     let read = |change: &dyn Fn(&mut Entry, Sealed)| {
         let place = place.copy();
-        let rows = Rows::open(&folder::sled(&place.home())).unwrap();
+        let rows = place.rows();
         let mut unit = blocks::unit_at(&rows, 1).unwrap();
         let sealed = |entry: &Entry| entry.contents[0].1.clone();
         let other = sealed(&unit.entries[2]);

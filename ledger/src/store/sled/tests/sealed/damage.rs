@@ -129,9 +129,9 @@ fn a_home_without_its_tiles_is_not_written_to() {
 #[test]
 fn ends_of_rows_index_and_tiles_that_disagree_are_named() {
     let (place, _) = four_tiles();
-    let after = |change: &dyn Fn(&mut ::sled::Batch, &rows::Rows)| {
+    let after = |change: &dyn Fn(&mut ::sled::Batch, &Rows)| {
         let place = place.copy();
-        let rows = rows::Rows::open(&folder::sled(&place.home())).unwrap();
+        let rows = place.rows();
         let mut batch = ::sled::Batch::default();
         change(&mut batch, &rows);
         rows.apply(batch).unwrap();
@@ -143,8 +143,8 @@ fn ends_of_rows_index_and_tiles_that_disagree_are_named() {
         }
     };
     assert_eq!(after(&|_, _| ()), None);
-    let sealed = |rows: &rows::Rows| rows.get(keys::SEALED).unwrap().unwrap().to_vec();
-    let told = |change: &dyn Fn(&mut ::sled::Batch, &rows::Rows)| after(change).unwrap();
+    let sealed = |rows: &Rows| rows.get(keys::SEALED).unwrap().unwrap().to_vec();
+    let told = |change: &dyn Fn(&mut ::sled::Batch, &Rows)| after(change).unwrap();
     assert_eq!(
         told(&|batch, _| batch.remove(keys::SEALED)),
         "the store is damaged: it has no tree of its tiles"
@@ -173,7 +173,7 @@ fn what_sled_gives_back_changed_is_never_sealed() {
     let (place, run, _) = two_runs(2 * RECORDS + 1);
     // All is in sled with its index, so that opening does not read it.
     place.open().settle();
-    let rows = rows::Rows::open(&folder::sled(&place.home())).unwrap();
+    let rows = place.rows();
     let mut unit = blocks::unit_at(&rows, 3).unwrap();
     let mut record = unit.entries[1].record.to_vec();
     *record.last_mut().unwrap() ^= 1;
