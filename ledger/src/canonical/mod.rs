@@ -2,7 +2,7 @@
 //!
 //! Canonical JSON is UTF-8 without white space, with keys sorted by their bytes and never twice,
 //! integers within +-(2^53 - 1) alone, the shortest string escapes, and no null. Append, fold,
-//! import and every verify run [`check`] over stored bytes, since two readers that disagree on a
+//! import and every verify run [`checked`] over stored bytes, since two readers that disagree on a
 //! duplicate key are two truths under one hash. There is no lax mode.
 
 mod check;
