@@ -15,29 +15,7 @@ use placet_ledger::id::{LedgerId, Version};
 use placet_ledger::store::EventStore;
 use placet_ledger::store::conformance::block_on;
 use placet_ledger::store::conformance::chain::{self, Chain};
-use placet_ledger::store::sled::{FaultPoint, Faults, NoFaults, Sealing, SledStore};
-
-/// Seals whatever fills a tile.
-struct Early;
-
-impl Faults for Early {
-    fn reach(&self, _: FaultPoint) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn sealing(&self) -> Sealing {
-        Sealing {
-            window: 0,
-            tiles: 2,
-            head: 1,
-            ..Sealing::default()
-        }
-    }
-
-    fn room(&self, free_bytes: u64) -> u64 {
-        free_bytes
-    }
-}
+use placet_ledger::store::sled::{Faults, NoFaults, SealsEarly, SledStore};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -56,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         drop(SledStore::create(&home, ledger, &head)?);
     }
     let faults: Arc<dyn Faults> = match records {
-        Some(_) => Arc::new(Early),
+        Some(_) => Arc::new(SealsEarly { tiles: 2 }),
         None => Arc::new(NoFaults),
     };
     let store = SledStore::open_with(&home, &head, faults)?;

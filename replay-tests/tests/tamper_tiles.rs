@@ -1,14 +1,13 @@
 //! The files of tiles, changed as a disk or a person changes them: verification names where.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use placet_engine::policy::Gate;
 use placet_ledger::audit::{FindingKind, HeadPosition, Report, verify};
 use placet_ledger::store::head::HeadFile;
-use placet_ledger::store::sled::{FaultPoint, Faults, Sealing, SledStore};
+use placet_ledger::store::sled::{SealsEarly, SledStore};
 use placet_replay::play::plays;
 use placet_replay::world::{World, ledger_id};
 use tempfile::TempDir;
@@ -18,28 +17,6 @@ const TILE: u64 = 256;
 
 /// Tiles that the store fills at least.
 const TILES: u64 = 4;
-
-/// Seals whatever fills a tile.
-struct Early;
-
-impl Faults for Early {
-    fn reach(&self, _: FaultPoint) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn sealing(&self) -> Sealing {
-        Sealing {
-            window: 0,
-            tiles: 1,
-            head: 1,
-            ..Sealing::default()
-        }
-    }
-
-    fn room(&self, free_bytes: u64) -> u64 {
-        free_bytes
-    }
-}
 
 /// A closed store with some tiles and a rest.
 struct Place {
@@ -51,7 +28,8 @@ async fn place() -> Place {
     let folder = tempfile::tempdir().unwrap();
     let (home, head) = (folder.path().join("home"), folder.path().join("head"));
     drop(SledStore::create(&home, ledger_id(), &head).unwrap());
-    let store = Arc::new(SledStore::open_with(&home, &head, Arc::new(Early)).unwrap());
+    let store =
+        Arc::new(SledStore::open_with(&home, &head, Arc::new(SealsEarly { tiles: 1 })).unwrap());
     let mut world = World::over(store.clone()).await.unwrap();
     let plays = plays();
     let mut turns = [&plays[0], &plays[2]].into_iter().cycle();

@@ -13,7 +13,8 @@ use crate::id::{Position, StreamId, Version};
 use crate::store::projections::{Changes, Direction, ProjectionStore, Row};
 use crate::store::snapshots::SnapshotStore;
 use crate::store::{
-    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Stored, Tail, Unless,
+    AppendError, Appended, Batch, EventStore, Expected, ReadError, ReadStore, Show, Stored, Tail,
+    Unless,
 };
 
 /// What lies between two tries of an append, in milliseconds: ten seconds in all, since a disk
@@ -155,6 +156,15 @@ impl ReadStore for Kept {
 
     async fn read_all(&self, from: Position, limit: usize) -> Result<Vec<Stored>, ReadError> {
         self.reads()?.store.read_all(from, limit).await
+    }
+
+    async fn show_all(
+        &self,
+        from: Position,
+        limit: usize,
+        show: &mut Show<'_>,
+    ) -> Result<(), ReadError> {
+        self.reads()?.store.show_all(from, limit, show).await
     }
 
     async fn tail(&self) -> Result<Tail, ReadError> {

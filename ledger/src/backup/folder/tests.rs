@@ -12,7 +12,7 @@ use crate::content::{Commitment, Contents};
 use crate::id::{Position, StreamId, Version};
 use crate::store::conformance::chain::{self, Chain};
 use crate::store::conformance::{append, block_on, check_log};
-use crate::store::sled::{FaultPoint, Faults, Sealing};
+use crate::store::sled::SealsEarly;
 use crate::store::{ReadError, Stored};
 
 const QUIET: Told<'static> = &|_, _| {};
@@ -119,34 +119,12 @@ fn a_backup_has_every_record_and_content_under_keys_of_its_own() {
     assert_eq!(entries(place.path()), ["backup", "head", "home", "scratch"]);
 }
 
-/// Seals whatever fills a tile.
-struct Early;
-
-impl Faults for Early {
-    fn reach(&self, _: FaultPoint) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn sealing(&self) -> Sealing {
-        Sealing {
-            window: 0,
-            tiles: 1,
-            head: 1,
-            ..Sealing::default()
-        }
-    }
-
-    fn room(&self, free_bytes: u64) -> u64 {
-        free_bytes
-    }
-}
-
 #[test]
 fn tiles_are_backed_up_and_lie_in_backups_as_any_other_file() {
     let place = tempfile::tempdir().unwrap();
     drop(ledger(&place, 3, 40));
     let (home, head) = (place.path().join("home"), place.path().join("head"));
-    let store = SledStore::open_with(&home, &head, Arc::new(Early)).unwrap();
+    let store = SledStore::open_with(&home, &head, Arc::new(SealsEarly { tiles: 1 })).unwrap();
     let cut = block_on(store.tail()).unwrap();
     store.settle();
     let log = block_on(check_log(&store));

@@ -22,7 +22,6 @@ fn the_memory_store_keeps_the_contract() {
 
 #[cfg(feature = "sled")]
 mod sled {
-    use std::io;
     use std::path::Path;
     use std::sync::Mutex;
 
@@ -31,7 +30,7 @@ mod sled {
 
     use super::*;
     use crate::content::{Commitment, Contents};
-    use crate::store::sled::{FaultPoint, Faults, Sealing, SledStore};
+    use crate::store::sled::{SealsEarly, SledStore};
     use crate::store::{Expected, ReadError, ReadStore, Tail};
 
     /// Each ledger in a folder of its own, the last of which is the one that is reopened.
@@ -107,27 +106,6 @@ mod sled {
         }
     }
 
-    struct Early;
-
-    impl Faults for Early {
-        fn reach(&self, _: FaultPoint) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn sealing(&self) -> Sealing {
-            Sealing {
-                window: 0,
-                tiles: 1,
-                head: 1,
-                ..Sealing::default()
-            }
-        }
-
-        fn room(&self, free_bytes: u64) -> u64 {
-            free_bytes
-        }
-    }
-
     #[derive(Default)]
     struct Sealed(Mutex<Vec<TempDir>>);
 
@@ -135,7 +113,7 @@ mod sled {
         fn open(folder: &Path) -> Arc<dyn EventStore> {
             let (home, head) = (folder.join("home"), folder.join("head"));
             Arc::new(InTiles(
-                SledStore::open_with(&home, &head, Arc::new(Early)).unwrap(),
+                SledStore::open_with(&home, &head, Arc::new(SealsEarly { tiles: 1 })).unwrap(),
             ))
         }
     }

@@ -100,6 +100,34 @@ impl Faults for NoFaults {
     }
 }
 
+/// Lets everything pass, and has whatever fills so many tiles sealed, new or not.
+#[cfg(any(test, feature = "conformance"))]
+#[derive(Debug, Clone, Copy)]
+pub struct SealsEarly {
+    /// Tiles that are made durable together.
+    pub tiles: usize,
+}
+
+#[cfg(any(test, feature = "conformance"))]
+impl Faults for SealsEarly {
+    fn reach(&self, point: FaultPoint) -> io::Result<()> {
+        NoFaults.reach(point)
+    }
+
+    fn sealing(&self) -> Sealing {
+        Sealing {
+            window: 0,
+            tiles: self.tiles,
+            head: 1,
+            ..Sealing::default()
+        }
+    }
+
+    fn room(&self, free_bytes: u64) -> u64 {
+        NoFaults.room(free_bytes)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::read::Reader;
+use super::read::{Reader, damaged};
 use super::{entry, large};
 use crate::content::{Commitment, Content};
 use crate::id::{LedgerId, StreamId};
@@ -132,7 +132,7 @@ impl Keyring {
         ordinal: u32,
         blob: &[u8],
     ) -> Result<Vec<u8>, ReadError> {
-        let sealed = |error: SealError| damaged(format!("a kept state: {}", chain(&error)));
+        let sealed = |error: SealError| damaged(None, format!("a kept state: {}", chain(&error)));
         let generation = seal::generation(blob).map_err(sealed)?;
         let key = self.key_of(stream, ordinal, generation)?;
         let sealer = SnapshotSealer::new(self.place(stream, generation), &key);
@@ -141,7 +141,12 @@ impl Keyring {
 
     fn key_of(&self, stream: StreamId, ordinal: u32, generation: u16) -> Result<RunKey, ReadError> {
         let key = lock(&self.state).file.key_of(ordinal, generation);
-        key.map_err(|error| damaged(format!("the key of stream {stream}: {}", chain(&error))))
+        key.map_err(|error| {
+            damaged(
+                None,
+                format!("the key of stream {stream}: {}", chain(&error)),
+            )
+        })
     }
 
     /// The stream is in the store with its ordinal.
@@ -206,7 +211,8 @@ impl Opening<'_> {
         commitment: &Commitment,
         blob: &[u8],
     ) -> Result<Content, ReadError> {
-        let sealed = |error: SealError| damaged(format!("content {commitment}: {}", chain(&error)));
+        let sealed =
+            |error: SealError| damaged(None, format!("content {commitment}: {}", chain(&error)));
         let generation = seal::generation(blob).map_err(sealed)?;
         let known = self.opener.take();
         let known = known.filter(|known| known.place().generation == generation);
@@ -220,13 +226,6 @@ impl Opening<'_> {
         let keyring = self.keyring;
         let key = keyring.key_of(self.stream, self.ordinal, generation)?;
         Ok(Opener::new(keyring.place(self.stream, generation), &key))
-    }
-}
-
-fn damaged(detail: String) -> ReadError {
-    ReadError::Damaged {
-        position: None,
-        detail,
     }
 }
 

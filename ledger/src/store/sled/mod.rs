@@ -75,6 +75,8 @@ use super::{
 use crate::content::{Commitment, Content, Contents};
 use crate::id::{LedgerId, Position, StreamId, Version};
 
+#[cfg(any(test, feature = "conformance"))]
+pub use fault::SealsEarly;
 pub use fault::{FaultPoint, Faults, NoFaults, Sealing};
 pub use open::{OpenError, StoreLock};
 
