@@ -9,7 +9,8 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 
 use blake3::hazmat::{ContextKey, HasherExt as _, hash_derive_key_context};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::spelled;
 
@@ -93,8 +94,7 @@ impl Purpose {
 pub struct DigestError(String);
 
 /// 32 bytes of hash, written as 64 lower-case hex digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
@@ -114,14 +114,27 @@ impl Digest {
     }
 }
 
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Two digits at a time through the formatter would cost more than hashing a record.
+impl Digest {
+    /// Its digits. Two of them at a time through a formatter would cost more than hashing a record.
+    fn digits(&self) -> [u8; 64] {
         let mut text = [0; 64];
         for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
             *pair = [digit(byte >> 4), digit(byte & 15)];
         }
-        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+        text
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.digits()).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let digits = self.digits();
+        serializer.serialize_str(std::str::from_utf8(&digits).map_err(S::Error::custom)?)
     }
 }
 

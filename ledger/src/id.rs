@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::digest::hex;
@@ -54,8 +54,7 @@ fn read_uuid(text: &[u8]) -> Option<Uuid> {
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        #[serde(into = "String")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Uuid);
 
         impl $name {
@@ -88,6 +87,13 @@ macro_rules! uuid_id {
             fn from_str(text: &str) -> Result<Self, IdError> {
                 let wrong = || IdError::Uuid(text.chars().take(80).collect());
                 read_uuid(text.as_bytes()).map(Self).ok_or_else(wrong)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut text = Uuid::encode_buffer();
+                serializer.serialize_str(self.0.as_hyphenated().encode_lower(&mut text))
             }
         }
 
@@ -261,8 +267,7 @@ impl fmt::Display for Position {
 }
 
 /// One call of a run: `c1`, `c2`, ..., rising over the whole run and never used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(u32);
 
 impl CallId {
@@ -300,6 +305,12 @@ impl FromStr for CallId {
             return Err(wrong());
         }
         digits.parse().map(Self).map_err(|_| wrong())
+    }
+}
+
+impl Serialize for CallId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -372,9 +383,15 @@ impl From<GrantId> for String {
 
 /// A name that an operator registered (tool, agent, model, rule, principal): the only free text
 /// a record may hold.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Name(String);
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
 
 impl Name {
     /// The text.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
-use serde::{Deserialize, Deserializer, Serialize};
+use chrono::{DateTime, Datelike, NaiveDate, Timelike, Utc};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::spelled;
 
@@ -14,8 +14,7 @@ use crate::spelled;
 pub struct TimeError(String);
 
 /// Microseconds since 1970-01-01 UTC; written as RFC 3339 with six fractional digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
@@ -25,7 +24,7 @@ impl Timestamp {
     /// The time that many microseconds after 1970; `None` outside the years 0 to 9999.
     pub fn from_micros(micros: i64) -> Option<Self> {
         let time = DateTime::from_timestamp_micros(micros)?;
-        let year = chrono::Datelike::year(&time);
+        let year = time.year();
         (0..=9999).contains(&year).then_some(Self(micros))
     }
 
@@ -58,7 +57,29 @@ const LAST_MICROS: i64 = 253_402_300_799_999_999;
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time: DateTime<Utc> = DateTime::from_timestamp_micros(self.0).unwrap_or_default();
-        f.write_str(&time.to_rfc3339_opts(SecondsFormat::Micros, true))
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
+        let fields = [
+            (0..4, time.year().unsigned_abs()),
+            (5..7, time.month()),
+            (8..10, time.day()),
+            (11..13, time.hour()),
+            (14..16, time.minute()),
+            (17..19, time.second()),
+            (20..26, time.timestamp_subsec_micros()),
+        ];
+        for (place, mut value) in fields {
+            for digit in text.get_mut(place).into_iter().flatten().rev() {
+                *digit = digit.wrapping_add((value % 10) as u8);
+                value /= 10;
+            }
+        }
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

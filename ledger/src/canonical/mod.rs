@@ -6,13 +6,14 @@
 //! duplicate key are two truths under one hash. There is no lax mode.
 
 mod check;
+mod write;
 
 pub use check::{CanonicalError, check_fields, checked};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::limits::INTEGER_MAX;
+use self::write::{Numbers, Writer};
 
 /// Why a value has no canonical form.
 #[derive(Debug, thiserror::Error)]
@@ -23,84 +24,30 @@ pub enum EncodeError {
     /// A fraction, or an integer beyond 2^53 - 1.
     #[error("the number {0} is not an integer within +-(2^53 - 1)")]
     Number(String),
+    /// A key that two readers would understand differently.
+    #[error("the key {0:?} comes twice in one object")]
+    Twice(String),
 }
 
 /// The canonical bytes of a value. Absent fields are left out by the value itself.
 pub fn to_vec<T: Serialize>(value: &T) -> Result<Vec<u8>, EncodeError> {
-    let value = serde_json::to_value(value)?;
-    let mut out = Vec::with_capacity(512);
-    write(&value, Numbers::Integers, &mut out)?;
-    Ok(out)
+    written(value, Numbers::Integers)
 }
 
 /// The canonical bytes of arguments, which may hold fractions and nulls: those are written in the
 /// shortest form that reads back as the same number.
 pub fn arguments_to_vec(value: &Value) -> Result<Vec<u8>, EncodeError> {
-    let mut out = Vec::with_capacity(256);
-    write(value, Numbers::Any, &mut out)?;
+    written(value, Numbers::Any)
+}
+
+fn written<T: Serialize>(value: &T, numbers: Numbers) -> Result<Vec<u8>, EncodeError> {
+    let mut out = Vec::with_capacity(1024);
+    let writer = &mut Writer {
+        out: &mut out,
+        numbers,
+    };
+    value.serialize(writer)?;
     Ok(out)
-}
-
-#[derive(Clone, Copy)]
-enum Numbers {
-    Integers,
-    Any,
-}
-
-fn write(value: &Value, numbers: Numbers, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(true) => out.extend_from_slice(b"true"),
-        Value::Bool(false) => out.extend_from_slice(b"false"),
-        Value::Number(number) => write_number(number, numbers, out)?,
-        Value::String(text) => write_string(text, out)?,
-        Value::Array(items) => {
-            out.push(b'[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write(item, numbers, out)?;
-            }
-            out.push(b']');
-        }
-        Value::Object(fields) => {
-            // Sorted here, so that the order of serde_json's map never reaches a hash.
-            let mut keys: Vec<_> = fields.iter().collect();
-            keys.sort_unstable_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
-            out.push(b'{');
-            for (index, (key, field)) in keys.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write_string(key, out)?;
-                out.push(b':');
-                write(field, numbers, out)?;
-            }
-            out.push(b'}');
-        }
-    }
-    Ok(())
-}
-
-fn write_number(
-    number: &serde_json::Number,
-    numbers: Numbers,
-    out: &mut Vec<u8>,
-) -> Result<(), EncodeError> {
-    let integer = number
-        .as_i64()
-        .filter(|n| (-INTEGER_MAX..=INTEGER_MAX).contains(n));
-    match (integer, numbers) {
-        (Some(n), _) => out.extend_from_slice(n.to_string().as_bytes()),
-        (None, Numbers::Any) if number.is_f64() => {
-            out.extend_from_slice(number.to_string().as_bytes());
-        }
-        (None, Numbers::Any | Numbers::Integers) => {
-            return Err(EncodeError::Number(number.to_string()));
-        }
-    }
-    Ok(())
 }
 
 /// Writes a string with its quotes.
@@ -116,6 +63,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::limits::INTEGER_MAX;
 
     #[test]
     fn sorts_keys_and_writes_no_white_space() {

@@ -14,7 +14,7 @@ use crate::approval::Actor;
 use crate::canonical::{self, CanonicalError};
 use crate::content::Blobs;
 use crate::digest::{Digest, Hasher, Purpose, digest};
-use crate::event::{Event, EventError};
+use crate::event::{Body, Event, EventError};
 use crate::id::{EventId, LedgerId, Position, StreamId, Version};
 use crate::limits::RECORD_BYTES_MAX;
 use crate::time::Timestamp;
@@ -103,9 +103,12 @@ pub struct Header {
     pub version: Version,
 }
 
-/// One event with its header and commitments, and the bytes that are stored.
+/// One event with its header and commitments, and the bytes that are stored. A clone shares them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Envelope {
+pub struct Envelope(Arc<Inner>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Inner {
     header: Header,
     event: Event,
     blobs: Blobs,
@@ -113,23 +116,24 @@ pub struct Envelope {
     digest: Digest,
 }
 
+/// Its fields stand in the order in which they are written.
 #[derive(Serialize)]
 struct RecordOut<'a> {
-    v: u32,
-    ledger: LedgerId,
-    run: StreamId,
-    version: Version,
-    prev: Digest,
-    id: EventId,
-    r#type: &'static str,
-    schema: u32,
-    at: Timestamp,
     actor: &'a Actor,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<EventId>,
-    body: serde_json::Value,
+    at: Timestamp,
     #[serde(skip_serializing_if = "Blobs::is_empty")]
     blobs: &'a Blobs,
+    body: Body<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<EventId>,
+    id: EventId,
+    ledger: LedgerId,
+    prev: Digest,
+    run: StreamId,
+    schema: u32,
+    r#type: &'static str,
+    v: u32,
+    version: Version,
 }
 
 #[derive(Deserialize)]
@@ -155,33 +159,32 @@ struct RecordIn<'a> {
 impl Envelope {
     /// Writes the record.
     pub fn write(header: Header, event: Event, blobs: Blobs) -> Result<Self, WriteError> {
-        let body = event.body().map_err(canonical::EncodeError::from)?;
         let bytes = canonical::to_vec(&RecordOut {
-            v: FORMAT,
-            ledger: header.ledger,
-            run: header.stream,
-            version: header.version,
-            prev: header.prev,
-            id: header.id,
-            r#type: event.name(),
-            schema: event.schema(),
-            at: header.at,
             actor: &header.actor,
-            cause: header.cause,
-            body,
+            at: header.at,
             blobs: &blobs,
+            body: Body(&event),
+            cause: header.cause,
+            id: header.id,
+            ledger: header.ledger,
+            prev: header.prev,
+            run: header.stream,
+            schema: event.schema(),
+            r#type: event.name(),
+            v: FORMAT,
+            version: header.version,
         })?;
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(WriteError::TooLarge(bytes.len()));
         }
         let digest = digest(Purpose::Event, &bytes);
-        Ok(Self {
+        Ok(Self(Arc::new(Inner {
             header,
             event,
             blobs,
             bytes: bytes.into(),
             digest,
-        })
+        })))
     }
 
     /// Reads a record: its bytes must be canonical, and everything in it known.
@@ -208,38 +211,38 @@ impl Envelope {
         };
         let blobs = record.blobs;
         let digest = digest(Purpose::Event, &bytes);
-        Ok(Self {
+        Ok(Self(Arc::new(Inner {
             header,
             event,
             blobs,
             bytes,
             digest,
-        })
+        })))
     }
 
     /// The header.
     pub fn header(&self) -> &Header {
-        &self.header
+        &self.0.header
     }
 
     /// The stream.
     pub fn stream(&self) -> StreamId {
-        self.header.stream
+        self.0.header.stream
     }
 
     /// Its place in the stream.
     pub fn version(&self) -> Version {
-        self.header.version
+        self.0.header.version
     }
 
     /// The owner's time.
     pub fn at(&self) -> Timestamp {
-        self.header.at
+        self.0.header.at
     }
 
     /// The event.
     pub fn event(&self) -> &Event {
-        &self.event
+        &self.0.event
     }
 
     /// The body as it lies in the stored bytes.
@@ -249,23 +252,23 @@ impl Envelope {
             #[serde(borrow)]
             body: &'a RawValue,
         }
-        let record: Body<'_> = serde_json::from_slice(&self.bytes).ok()?;
+        let record: Body<'_> = serde_json::from_slice(&self.0.bytes).ok()?;
         Some(record.body.get())
     }
 
     /// The contents that it names.
     pub fn blobs(&self) -> &Blobs {
-        &self.blobs
+        &self.0.blobs
     }
 
     /// The stored bytes.
     pub fn bytes(&self) -> &Arc<[u8]> {
-        &self.bytes
+        &self.0.bytes
     }
 
     /// The event digest: what the next record's `prev`, and the tree's leaf, hold.
     pub fn digest(&self) -> Digest {
-        self.digest
+        self.0.digest
     }
 
     /// Whether this record follows `prev`, the head of the same stream with this digest.
@@ -276,7 +279,7 @@ impl Envelope {
         expected: Version,
         prev: Digest,
     ) -> Result<(), LinkError> {
-        Heading::from(&self.header).verify_link(ledger, stream, expected, prev)
+        Heading::from(&self.0.header).verify_link(ledger, stream, expected, prev)
     }
 }
 

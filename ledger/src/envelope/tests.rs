@@ -8,8 +8,12 @@ const RECORDS: &str = include_str!("../../../replay-tests/fixtures/worked_exampl
 fn writes_every_record_of_the_worked_example_as_it_was_read() {
     for line in RECORDS.lines() {
         let read = Envelope::parse(line.as_bytes()).unwrap();
-        let written =
-            Envelope::write(read.header.clone(), read.event.clone(), read.blobs.clone()).unwrap();
+        let written = Envelope::write(
+            read.header().clone(),
+            read.event().clone(),
+            read.blobs().clone(),
+        )
+        .unwrap();
         assert_eq!(std::str::from_utf8(written.bytes()).unwrap(), line);
         assert_eq!(written, read);
     }
@@ -21,7 +25,7 @@ fn the_chains_of_the_worked_example_hold() {
         .lines()
         .map(|line| Envelope::parse(line.as_bytes()).unwrap())
         .collect();
-    let ledger = all[0].header.ledger;
+    let ledger = all[0].header().ledger;
     let created = all[0].digest();
     let run = all[2].stream();
     let mut heads = std::collections::BTreeMap::from([
@@ -111,7 +115,7 @@ fn links_name_what_is_wrong() {
         .map(|line| Envelope::parse(line.as_bytes()).unwrap())
         .collect();
     let record = &all[3];
-    let (ledger, run, prev) = (record.header.ledger, record.stream(), all[2].digest());
+    let (ledger, run, prev) = (record.header().ledger, record.stream(), all[2].digest());
     let one = Version::new(1);
     assert_eq!(record.verify_link(ledger, run, one, prev), Ok(()));
     let expected = Version::new(2);

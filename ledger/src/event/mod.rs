@@ -30,6 +30,7 @@ pub use verdict::{
     Automatic, ByPerson, QuestionAnswered, QuestionAsked,
 };
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -80,6 +81,15 @@ pub enum EventError {
     },
 }
 
+/// What of an event stands in the body of its record.
+pub(crate) struct Body<'a>(pub(crate) &'a Event);
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_body(serializer)
+    }
+}
+
 macro_rules! events {
     ($($variant:ident($payload:ty) = $name:literal,)*) => {
         /// A fact: something that happened, as it stands in the ledger.
@@ -100,7 +110,12 @@ macro_rules! events {
 
             /// The body as JSON.
             pub fn body(&self) -> Result<Value, serde_json::Error> {
-                match self { $(Self::$variant(payload) => serde_json::to_value(payload),)* }
+                serde_json::to_value(Body(self))
+            }
+
+            /// Writes the body.
+            fn serialize_body<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self { $(Self::$variant(payload) => payload.serialize(serializer),)* }
             }
 
             /// Reads the body of a record of this name and schema.

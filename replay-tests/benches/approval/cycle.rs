@@ -21,7 +21,7 @@ use placet_replay::script::{self, Script};
 use placet_replay::world::{Drove, Options, World, ledger_id, person};
 use serde_json::json;
 
-use crate::measure::bytes_below;
+use crate::measure::{bytes_below, cpu_time};
 
 /// What the scripts of the peers propose, as one text.
 const MEMO: &str = "the policy requires a second reviewer for amounts above the limit ";
@@ -67,53 +67,82 @@ pub(crate) async fn appends(folder: &Path) -> (Vec<Vec<&'static str>>, [usize; 2
     (named, [before[1], before[2]])
 }
 
-/// So many cycles of runs of their own, so many at once: how long each took, and how long it took
-/// before the first began.
-pub(crate) async fn cycles(
-    folder: &Path,
-    cycles: usize,
-    at_once: usize,
-) -> (Vec<Duration>, Duration) {
-    let before = Instant::now();
+/// Which cycles are gone through.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cycles {
+    /// How many in all.
+    pub(crate) count: usize,
+    /// Runs at once.
+    pub(crate) at_once: usize,
+    /// Approvals of one run: with one of them a cycle is all of its run, from its start to its
+    /// end; with more it is an approval, from the answer until the next call waits.
+    pub(crate) approvals: usize,
+}
+
+/// What they took.
+pub(crate) struct Taken {
+    /// Each of them.
+    pub(crate) waits: Vec<Duration>,
+    /// All of them together, by the clock.
+    pub(crate) wall: Duration,
+    /// The same, of all threads.
+    pub(crate) cpu: Duration,
+}
+
+/// Goes through them.
+pub(crate) async fn cycles(folder: &Path, asked: Cycles) -> Taken {
     let mut world = World::over(store(folder)).await.unwrap();
-    let mut lanes: Vec<Vec<NewRun>> = (0..at_once).map(|_| Vec::new()).collect();
-    for number in 0..cycles {
-        let new = world.prepare(script(1), Options::default()).unwrap();
-        lanes[number % at_once].push(new);
+    let mut lanes: Vec<Vec<NewRun>> = (0..asked.at_once).map(|_| Vec::new()).collect();
+    for number in 0..asked.count.div_ceil(asked.approvals) {
+        let script = script(asked.approvals);
+        let new = world.prepare(script, Options::default()).unwrap();
+        lanes[number % asked.at_once].push(new);
     }
     let world = Arc::new(world);
-    let setup = before.elapsed();
+    let (begun, cpu) = (Instant::now(), cpu_time());
     let lanes: Vec<_> = lanes
         .into_iter()
         .map(|runs| {
             let world = Arc::clone(&world);
             tokio::spawn(async move {
-                let mut waits = Vec::with_capacity(runs.len());
+                let mut waits = Vec::new();
                 for new in runs {
-                    let begun = Instant::now();
-                    one(&world, new).await;
-                    waits.push(begun.elapsed());
+                    one(&world, new, asked.approvals, &mut waits).await;
                 }
                 waits
             })
         })
         .collect();
-    let mut waits = Vec::with_capacity(cycles);
+    let mut waits = Vec::with_capacity(asked.count);
     for lane in lanes {
         waits.extend(lane.await.unwrap());
     }
-    (waits, setup)
+    Taken {
+        waits,
+        wall: begun.elapsed(),
+        cpu: cpu_time().saturating_sub(cpu),
+    }
 }
 
-/// One run from its start to its end, with an approval.
-async fn one(world: &World, new: NewRun) {
+/// One run from its start to its end, with so many approvals.
+async fn one(world: &World, new: NewRun, approvals: usize, waits: &mut Vec<Duration>) {
     let engine = world.engine();
+    let mut begun = Instant::now();
     let run = engine.start(&person().unwrap(), new).await.unwrap();
-    let stopped = engine.drive(run, SegmentReason::Start, None).await.unwrap();
-    assert_eq!(stopped, Stopped::Waits);
-    approve(world, run).await;
-    let stopped = engine.drive(run, SegmentReason::Resumed, None).await;
-    assert_eq!(stopped.unwrap(), Stopped::Ended(Outcome::Completed));
+    let mut stopped = engine.drive(run, SegmentReason::Start, None).await.unwrap();
+    for _ in 0..approvals {
+        assert_eq!(stopped, Stopped::Waits);
+        if approvals > 1 {
+            begun = Instant::now();
+        }
+        approve(world, run).await;
+        stopped = engine
+            .drive(run, SegmentReason::Resumed, None)
+            .await
+            .unwrap();
+        waits.push(begun.elapsed());
+    }
+    assert_eq!(stopped, Stopped::Ended(Outcome::Completed));
 }
 
 async fn approve(world: &World, run: RunId) {

@@ -3,9 +3,10 @@
 //!
 //! ```text
 //! cargo bench -p placet-replay --features bench --bench approval -- [--quick] [--cycles N]
-//!     [--rounds N] [--history K] [--dir FOLDER] [--json]
+//!     [--rounds N] [--history K] [--runs N] [--dir FOLDER] [--json]
 //! ```
 //!
+//! With `--runs` only cycles of so many runs at once, for looking into one of the modes.
 //! With `--json` a line for each mode, as the scripts of the peers print them (`peers.sh`).
 
 #![allow(
@@ -26,18 +27,56 @@ mod cycle;
 mod measure;
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use cycle::{Cycles, Taken};
 use measure::{Arguments, Spread, percentile, rate, short};
+use tokio::runtime::Runtime;
 
-/// Runs that go through their cycles at once.
-const RUNS_AT_ONCE: usize = 64;
+/// How cycles are gone through.
+#[derive(Debug, Clone, Copy)]
+struct Mode {
+    name: &'static str,
+    /// Its name beside the peers.
+    peer: &'static str,
+    at_once: usize,
+    /// Of one run.
+    approvals: usize,
+}
+
+const MODES: [Mode; 4] = [
+    Mode {
+        name: "whole runs of one approval, one at a time",
+        peer: "placet",
+        at_once: 1,
+        approvals: 1,
+    },
+    Mode {
+        name: "whole runs of one approval, 64 at once",
+        peer: "placet-64",
+        at_once: 64,
+        approvals: 1,
+    },
+    Mode {
+        name: "approvals of runs of ten, one run at a time",
+        peer: "placet-in-run",
+        at_once: 1,
+        approvals: 10,
+    },
+    Mode {
+        name: "approvals of runs of ten, 64 runs at once",
+        peer: "placet-in-run-64",
+        at_once: 64,
+        approvals: 10,
+    },
+];
 
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     cycles: usize,
     rounds: usize,
     history: usize,
+    runs: Option<usize>,
     json: bool,
 }
 
@@ -52,6 +91,7 @@ fn main() {
             .count("--rounds")
             .unwrap_or(if quick { 1 } else { 3 }),
         history: arguments.count("--history").unwrap_or(1_000),
+        runs: arguments.count("--runs"),
         json: arguments.has("--json"),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -71,35 +111,16 @@ fn main() {
         list(&appends, first..last)
     }));
     say(String::from(
-        "| mode | cycles/s | p50 | p99 | disk a cycle |",
+        "| mode | cycles/s | p50 | p99 | CPU a cycle | disk a cycle |",
     ));
-    say(String::from("|---|---|---|---|---|"));
-    for (name, at_once) in [("sequential", 1), ("64 runs at once", RUNS_AT_ONCE)] {
-        let mode = if at_once == 1 { "placet" } else { "placet-64" };
-        let rounds: Vec<_> = (0..asked.rounds)
-            .map(|_| {
-                let folder = arguments.folder();
-                let begun = Instant::now();
-                let (mut waits, setup) =
-                    runtime.block_on(cycle::cycles(folder.path(), asked.cycles, at_once));
-                let taken = begun.elapsed().saturating_sub(setup);
-                let disk = measure::bytes_below(folder.path());
-                let round = Round::of(&mut waits, taken, disk);
-                if asked.json {
-                    println!("{}", round.json(mode));
-                }
-                round
-            })
-            .collect();
-        let median = |of: fn(&Round) -> f64| Spread::of(rounds.iter().map(of)).median;
-        let time = |of: fn(&Round) -> f64| short(Duration::from_secs_f64(median(of)));
-        say(format!(
-            "| {name} | {} | {} | {} | {:.1} KiB |",
-            rate(median(|round| round.rate)),
-            time(|round| round.p50.as_secs_f64()),
-            time(|round| round.p99.as_secs_f64()),
-            median(|round| round.disk as f64 / round.cycles as f64) / 1024.0,
-        ));
+    say(String::from("|---|---|---|---|---|---|"));
+    for mode in MODES {
+        if asked.runs.is_none_or(|runs| runs == mode.at_once) {
+            say(measure_mode(&arguments, asked, &runtime, mode));
+        }
+    }
+    if asked.runs.is_some() {
+        return;
     }
     let folder = arguments.folder();
     let history = runtime.block_on(cycle::history(folder.path(), asked.history));
@@ -108,6 +129,38 @@ fn main() {
     } else {
         println!("\n{}", history.text());
     }
+}
+
+/// All rounds of a mode: its line of the table.
+fn measure_mode(arguments: &Arguments, asked: Asked, runtime: &Runtime, mode: Mode) -> String {
+    let cycles = Cycles {
+        count: asked.cycles,
+        at_once: mode.at_once,
+        approvals: mode.approvals,
+    };
+    let rounds: Vec<_> = (0..asked.rounds)
+        .map(|_| {
+            let folder = arguments.folder();
+            let taken = runtime.block_on(cycle::cycles(folder.path(), cycles));
+            let disk = measure::bytes_below(folder.path());
+            let round = Round::of(taken, disk);
+            if asked.json {
+                println!("{}", round.json(mode.peer));
+            }
+            round
+        })
+        .collect();
+    let median = |of: fn(&Round) -> f64| Spread::of(rounds.iter().map(of)).median;
+    let time = |of: fn(&Round) -> f64| short(Duration::from_secs_f64(median(of)));
+    format!(
+        "| {} | {} | {} | {} | {} | {:.1} KiB |",
+        mode.name,
+        rate(median(|round| round.rate)),
+        time(|round| round.p50.as_secs_f64()),
+        time(|round| round.p99.as_secs_f64()),
+        time(|round| round.cpu.as_secs_f64() / round.cycles as f64),
+        median(|round| round.disk as f64 / round.cycles as f64) / 1024.0,
+    )
 }
 
 /// The appends of a run with three approvals; those of its second one are marked.
@@ -128,16 +181,19 @@ struct Round {
     rate: f64,
     p50: Duration,
     p99: Duration,
+    cpu: Duration,
     disk: u64,
 }
 
 impl Round {
-    fn of(waits: &mut [Duration], taken: Duration, disk: u64) -> Self {
+    fn of(mut taken: Taken, disk: u64) -> Self {
+        let waits = &mut taken.waits;
         Self {
             cycles: waits.len(),
-            rate: waits.len() as f64 / taken.as_secs_f64(),
+            rate: waits.len() as f64 / taken.wall.as_secs_f64(),
             p50: percentile(waits, 0.5),
             p99: percentile(waits, 0.99),
+            cpu: taken.cpu,
             disk,
         }
     }

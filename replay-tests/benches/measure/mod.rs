@@ -120,3 +120,9 @@ pub(crate) fn load() -> String {
     let first = load.split(' ').next().unwrap_or("?").to_owned();
     format!("{cores} cores, load {first}")
 }
+
+/// What all threads of this process worked so far.
+pub(crate) fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}

@@ -15,7 +15,7 @@ use placet_ledger::store::seal::{Place, RunKey, Sealer};
 use tokio::sync::Barrier;
 
 use crate::contestant::{Contestant, LEDGER, Prepared};
-use crate::measure::percentile;
+use crate::measure::{cpu_time, percentile};
 
 /// A cell of the table.
 #[derive(Debug, Clone, Copy)]
@@ -194,10 +194,4 @@ async fn go(
     }
     ended.store(true, Ordering::Relaxed);
     seen
-}
-
-/// What all threads of this process worked so far.
-fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
