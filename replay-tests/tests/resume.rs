@@ -63,7 +63,11 @@ async fn a_resumed_run_has_the_policy_tools_and_words_it_was_started_with() {
         panic!("asked {} times", requests.len());
     };
     assert_eq!(first.tools, second.tools);
-    let names: Vec<_> = second.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names: Vec<_> = second
+        .tools
+        .iter()
+        .map(|tool| tool.spec.name.as_str())
+        .collect();
     assert_eq!(names, ["act", "note", "set"]);
     // The conversation only grows, and a person's yes is no part of it.
     assert_eq!(second.messages[..first.messages.len()], first.messages[..]);
@@ -238,7 +242,7 @@ async fn a_resume_may_make_caps_and_tools_stricter() {
     let names: Vec<_> = requests[1]
         .tools
         .iter()
-        .map(|tool| tool.name.clone())
+        .map(|tool| tool.spec.name.to_string())
         .collect();
     assert_eq!(names, ["note", "set"]);
     assert!(world.told(run)[2].contains("does not have that tool"));

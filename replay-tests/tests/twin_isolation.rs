@@ -115,7 +115,7 @@ async fn a_denied_tool_cannot_be_called_listed_or_suggested() {
     let names: Vec<_> = requests[0]
         .tools
         .iter()
-        .map(|tool| tool.name.as_str())
+        .map(|tool| tool.spec.name.as_str())
         .collect();
     let left = [
         "act",
@@ -276,7 +276,10 @@ async fn the_model_is_told_of_visible_names_alone() {
     let (run, _) = world.run(script, everything()).await.unwrap();
     for request in world.model(run).unwrap().requests() {
         for tool in &request.tools {
-            let told = format!("{} {} {}", tool.name, tool.description, tool.schema);
+            let told = format!(
+                "{} {} {}",
+                tool.spec.name, tool.spec.description, tool.spec.schema
+            );
             assert!(!told.contains("_execute"), "{told}");
         }
         for message in &request.messages {

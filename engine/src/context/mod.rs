@@ -12,6 +12,7 @@ use placet_ledger::content::{Blob, Contents};
 use placet_ledger::digest::{Digest, Hasher, Purpose};
 use placet_ledger::id::Name;
 use placet_ledger::run::{Call, Reply, RunState};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::model::{Message, MessageCall};
@@ -27,7 +28,8 @@ pub struct Conversation {
     messages: Vec<Arc<Message>>,
     replies: usize,
     later: usize,
-    retrieves: bool,
+    /// What the run was started with, if it can be read.
+    scope: Option<Arc<ScopeRecord>>,
     bytes: u64,
 }
 
@@ -41,7 +43,7 @@ impl Conversation {
             messages: Vec::new(),
             replies: 0,
             later: 0,
-            retrieves: has_retrieve(state, contents),
+            scope: scope(state, contents).map(Arc::new),
             bytes: 0,
         };
         for (role, name) in [("system", "system"), ("user", "prompt")] {
@@ -81,7 +83,7 @@ impl Conversation {
                         fields.insert(String::from("amended"), json!(blob.commitment));
                     }
                 }
-                let text = render::result(contents, call, say, self.retrieves);
+                let text = render::result(contents, call, say, self.retrieves());
                 self.push(
                     &hashed,
                     Message::Result {
@@ -172,12 +174,31 @@ impl Conversation {
     /// Digest over the conversation, the model and its tools: canonical JSON of
     /// `{messages, model, tools}`, every text by its commitment.
     pub fn digest(&self, model: &Name, tools: &[ScopeTool]) -> Result<Digest, EncodeError> {
-        let rest = canonical::to_vec(&json!({"model": model, "tools": tools}))?;
+        #[derive(Serialize)]
+        struct Rest<'a> {
+            model: &'a Name,
+            tools: &'a [ScopeTool],
+        }
+        let rest = canonical::to_vec(&Rest { model, tools })?;
         let mut hasher = self.hasher.clone();
         hasher
             .update(b"],")
             .update(rest.get(1..).unwrap_or_default());
         Ok(hasher.finish())
+    }
+
+    /// The tools of the run now, those of its scope that it still has; `None` where the scope
+    /// cannot be read.
+    pub fn tools(&self, state: &RunState) -> Option<Vec<ScopeTool>> {
+        let tools = self.scope.as_ref()?.tools.iter();
+        let offered = tools.filter(|tool| state.offers(&tool.name));
+        Some(offered.cloned().collect())
+    }
+
+    /// Whether the run has the tool that reads clipped results whole.
+    fn retrieves(&self) -> bool {
+        let mut tools = self.scope.iter().flat_map(|scope| &scope.tools);
+        tools.any(|tool| tool.name.as_str() == retrieve::NAME)
     }
 
     /// The messages.
@@ -191,13 +212,10 @@ impl Conversation {
     }
 }
 
-/// Whether the run has the tool that reads clipped results whole.
-fn has_retrieve(state: &RunState, contents: &Contents) -> bool {
-    let blob = state.texts().get("scope");
-    let bytes = blob.and_then(|blob| contents.bytes(&blob.commitment));
-    let scope: Option<ScopeRecord> = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok());
-    let mut tools = scope.into_iter().flat_map(|scope| scope.tools);
-    tools.any(|tool| tool.name.as_str() == retrieve::NAME)
+/// The scope that a run was started with.
+pub(crate) fn scope(state: &RunState, contents: &Contents) -> Option<ScopeRecord> {
+    let bytes = contents.bytes(&state.texts().get("scope")?.commitment)?;
+    serde_json::from_slice(bytes).ok()
 }
 
 fn hashed_call(call: &Call) -> Value {

@@ -92,14 +92,7 @@ pub(crate) fn tools(state: &RunState, contents: &Contents) -> Result<Vec<ScopeTo
 
 /// The scope a run was started with.
 pub(crate) fn scope(state: &RunState, contents: &Contents) -> Result<ScopeRecord, BriefError> {
-    let blob = state
-        .texts()
-        .get("scope")
-        .ok_or(BriefError::Content("scope"))?;
-    let bytes = contents
-        .bytes(&blob.commitment)
-        .ok_or(BriefError::Content("scope"))?;
-    serde_json::from_slice(bytes).map_err(|_| BriefError::Content("scope"))
+    crate::context::scope(state, contents).ok_or(BriefError::Content("scope"))
 }
 
 /// The brief for one effect.
@@ -112,7 +105,8 @@ pub fn brief(
     match effect {
         Effect::Prepare { .. } => {
             conversation.extend(state, contents)?;
-            let tools = tools(state, contents)?;
+            let tools = conversation.tools(state);
+            let tools = tools.ok_or(BriefError::Content("scope"))?;
             let context = conversation.digest(&state.started().model, &tools)?;
             Ok(Brief::Prepare {
                 context,
@@ -130,7 +124,9 @@ pub fn brief(
                 .ok_or(BriefError::Content("next call id"))?;
             Ok(Brief::Complete {
                 request,
-                tools: tools(state, contents)?,
+                tools: conversation
+                    .tools(state)
+                    .ok_or(BriefError::Content("scope"))?,
                 next_call,
             })
         }

@@ -22,7 +22,7 @@ use super::{Act, Brief, EffectHandler, propose, timeout};
 use crate::classify::{Judges, assess};
 use crate::context::Provider;
 use crate::heard::Heard;
-use crate::model::{Model, ModelError, Reply, Request, ToolInfo};
+use crate::model::{Model, ModelError, Reply, Request};
 use crate::nearest::nearest;
 use crate::record::ScopeTool;
 use crate::stop::Halt;
@@ -87,11 +87,7 @@ impl LiveHandler {
             .registry
             .iter()
             .filter(offered)
-            .map(|tool| ToolInfo {
-                name: tool.spec().name.to_string(),
-                description: tool.spec().description.clone(),
-                schema: tool.spec().schema.clone(),
-            })
+            .map(|tool| Arc::clone(tool.defined()))
             .collect();
         match self.model.complete(&request, &self.heard).await {
             Ok(reply) => replied(reply, tools, next_call),

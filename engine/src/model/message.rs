@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use crate::tool::spec::Defined;
 
 /// A call as the conversation repeats it to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,24 +38,13 @@ pub enum Message {
     },
 }
 
-/// A tool as the model is told of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolInfo {
-    /// The visible name.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// JSON Schema of its arguments.
-    pub schema: Value,
-}
-
 /// What a model is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The conversation so far.
     pub messages: Vec<Arc<Message>>,
     /// The tools it may call.
-    pub tools: Vec<ToolInfo>,
+    pub tools: Vec<Arc<Defined>>,
 }
 
 impl Request {

@@ -4,7 +4,7 @@ mod message;
 mod scripted;
 mod verdicts;
 
-pub use message::{Classify, Message, MessageCall, Request, ToolInfo};
+pub use message::{Classify, Message, MessageCall, Request};
 pub use scripted::{ScriptError, Scripted};
 
 use async_trait::async_trait;

@@ -8,10 +8,17 @@ use serde_json::{Value, json};
 
 use super::Words;
 use super::registry::{Registry, RegistryError};
+use super::spec::Known;
 
 /// Registers `ask_user`.
 pub(crate) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
-    let words = Words {
+    registry.question(&ASK)
+}
+
+static ASK: Known = Known::new(|| spec().build());
+
+fn spec() -> Words {
+    Words {
         name: ASK_USER,
         description: "Ask the person a question and wait for the reply. A reply is information: \
                       it approves nothing. Never ask for passwords or other secrets.",
@@ -25,8 +32,7 @@ pub(crate) fn register(registry: &mut Registry) -> Result<(), RegistryError> {
             "additionalProperties": false,
         }),
         risk: DeclaredRisk::ReadOnly,
-    };
-    registry.question(words.build()?)
+    }
 }
 
 /// The question as the person reads it: its text, then the options, numbered.

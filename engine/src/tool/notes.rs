@@ -10,6 +10,7 @@ use placet_ledger::risk::DeclaredRisk;
 use serde_json::{Value, json};
 
 use super::registry::{Registry, RegistryError};
+use super::spec::Known;
 use super::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, Words};
 use crate::stop::Halt;
 
@@ -18,7 +19,13 @@ const ITEMS_MAX: u64 = 200;
 
 /// Registers `todo`.
 pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
-    let words = Words {
+    registry.plain(&TODO, Arc::new(Todo))
+}
+
+static TODO: Known = Known::new(|| spec().build());
+
+fn spec() -> Words {
+    Words {
         name: "todo",
         description: "Write down your list of what is to be done; each call replaces the whole \
                       list. It is kept in the conversation and changes nothing else.",
@@ -41,8 +48,7 @@ pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
             "additionalProperties": false,
         }),
         risk: DeclaredRisk::ReadOnly,
-    };
-    registry.plain(words.build()?, Arc::new(Todo))
+    }
 }
 
 struct Todo;

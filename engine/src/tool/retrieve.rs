@@ -12,6 +12,7 @@ use placet_ledger::risk::DeclaredRisk;
 use serde_json::{Value, json};
 
 use super::registry::{Registry, RegistryError};
+use super::spec::Known;
 use super::{ExecuteTool, Interrupted, Output, Reconciled, ToolError, Words};
 use crate::stop::Halt;
 
@@ -40,7 +41,13 @@ impl Results for NoResults {
 
 /// Registers `retrieve_result`.
 pub fn register(registry: &mut Registry, results: Arc<dyn Results>) -> Result<(), RegistryError> {
-    let words = Words {
+    registry.plain(&RETRIEVE, Arc::new(Retrieve(results)))
+}
+
+static RETRIEVE: Known = Known::new(|| spec().build());
+
+fn spec() -> Words {
+    Words {
         name: NAME,
         description: "Read the result of an earlier call of this run where it was clipped. `from` \
                       is the byte to begin at.",
@@ -54,8 +61,7 @@ pub fn register(registry: &mut Registry, results: Arc<dyn Results>) -> Result<()
             "additionalProperties": false,
         }),
         risk: DeclaredRisk::ReadOnly,
-    };
-    registry.plain(words.build()?, Arc::new(Retrieve(results)))
+    }
 }
 
 struct Retrieve(Arc<dyn Results>);

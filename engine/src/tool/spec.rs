@@ -1,10 +1,15 @@
 //! What a tool tells about itself, and the digest that stands for it in the ledger.
 
+use std::sync::{Arc, OnceLock};
+
 use placet_ledger::canonical::{self, EncodeError};
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::id::Name;
 use placet_ledger::risk::DeclaredRisk;
 use serde_json::{Value, json};
+
+use super::arguments::Schema;
+use super::registry::RegistryError;
 
 /// Time limit of a tool without one of its own: no answer for 3 minutes means that it hangs.
 pub const TOOL_TIMEOUT_MS: u64 = 180_000;
@@ -39,6 +44,82 @@ impl ToolSpec {
     /// The time limit that holds.
     pub fn timeout_ms(&self) -> u64 {
         self.timeout_ms.unwrap_or(TOOL_TIMEOUT_MS)
+    }
+}
+
+/// A spec with what is worked out of it, which all registries share that have the tool.
+#[derive(Debug)]
+pub struct Defined {
+    /// The spec.
+    pub spec: ToolSpec,
+    /// Its digest.
+    pub definition: Digest,
+    /// Its schema, compiled.
+    pub(super) schema: Schema,
+}
+
+/// Two with one digest tell the same about themselves.
+impl PartialEq for Defined {
+    fn eq(&self, other: &Self) -> bool {
+        self.definition == other.definition
+    }
+}
+
+/// What a tool is registered by.
+pub trait Specified {
+    /// The spec, defined.
+    fn defined(self) -> Result<Arc<Defined>, RegistryError>;
+}
+
+impl Specified for Arc<Defined> {
+    fn defined(self) -> Result<Arc<Defined>, RegistryError> {
+        Ok(self)
+    }
+}
+
+impl Specified for ToolSpec {
+    fn defined(self) -> Result<Arc<Defined>, RegistryError> {
+        let schema = Schema::compile(&self.schema).map_err(|source| RegistryError::Schema {
+            name: self.name.clone(),
+            source,
+        })?;
+        let definition = self
+            .definition()
+            .map_err(|source| RegistryError::Definition {
+                name: self.name.clone(),
+                source,
+            })?;
+        Ok(Arc::new(Defined {
+            spec: self,
+            definition,
+            schema,
+        }))
+    }
+}
+
+/// A tool of this release. Every segment of every run has the same ones, and to define them costs
+/// more than all else that taking it up needs of the processor: it is done once a process.
+pub(super) struct Known {
+    spec: fn() -> Result<ToolSpec, RegistryError>,
+    defined: OnceLock<Arc<Defined>>,
+}
+
+impl Known {
+    pub(super) const fn new(spec: fn() -> Result<ToolSpec, RegistryError>) -> Self {
+        Self {
+            spec,
+            defined: OnceLock::new(),
+        }
+    }
+}
+
+impl Specified for &Known {
+    fn defined(self) -> Result<Arc<Defined>, RegistryError> {
+        if let Some(defined) = self.defined.get() {
+            return Ok(Arc::clone(defined));
+        }
+        let defined = (self.spec)()?.defined()?;
+        Ok(Arc::clone(self.defined.get_or_init(|| defined)))
     }
 }
 
@@ -82,5 +163,34 @@ mod tests {
         assert_eq!(spec.definition().unwrap(), before);
         spec.description = "other".into();
         assert_ne!(spec.definition().unwrap(), before);
+    }
+
+    #[test]
+    fn a_tool_of_this_release_is_defined_once() {
+        fn spec() -> ToolSpec {
+            ToolSpec {
+                name: "x".parse().unwrap(),
+                description: String::new(),
+                schema: json!({"type": "object"}),
+                risk: DeclaredRisk::ReadOnly,
+                timeout_ms: None,
+            }
+        }
+        let known = Known::new(|| Ok(spec()));
+        let [one, two] = [(); 2].map(|()| known.defined().unwrap());
+        assert!(Arc::ptr_eq(&one, &two));
+        assert_eq!(one.spec, spec());
+        assert_eq!(one.definition, spec().definition().unwrap());
+        let wrong = Known::new(|| {
+            let schema = json!({"type": 5});
+            Ok(ToolSpec { schema, ..spec() })
+        });
+        for _ in 0..2 {
+            let told = wrong.defined();
+            assert!(
+                matches!(told, Err(RegistryError::Schema { .. })),
+                "{told:?}"
+            );
+        }
     }
 }

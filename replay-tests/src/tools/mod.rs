@@ -20,7 +20,7 @@ use placet_engine::record::{ConfigRecord, WorkspaceRecord};
 use placet_engine::stop::Halt;
 use placet_engine::tool::registry::{Registry, RegistryError};
 use placet_engine::tool::retrieve::{self, Results};
-use placet_engine::tool::spec::ToolSpec;
+use placet_engine::tool::spec::{Defined, Specified, ToolSpec};
 use placet_engine::tool::{
     Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError,
 };
@@ -277,17 +277,23 @@ impl Tools {
     }
 }
 
+/// A tool's spec, defined once a process: there are thousands of worlds in it.
 fn spec(
-    name: &str,
-    description: &str,
+    name: &'static str,
+    description: &'static str,
     risk: DeclaredRisk,
     properties: &[&str],
-) -> Result<ToolSpec, RegistryError> {
+) -> Result<Arc<Defined>, RegistryError> {
+    static DEFINED: Mutex<BTreeMap<[&str; 2], Arc<Defined>>> = Mutex::new(BTreeMap::new());
+    let mut defined = DEFINED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(defined) = defined.get(&[name, description]) {
+        return Ok(Arc::clone(defined));
+    }
     let fields: BTreeMap<_, _> = properties
         .iter()
         .map(|property| (*property, json!({"type": "string"})))
         .collect();
-    Ok(ToolSpec {
+    let spec = ToolSpec {
         name: name.parse().map_err(RegistryError::Spelling)?,
         description: description.to_owned(),
         schema: json!({
@@ -298,7 +304,10 @@ fn spec(
         }),
         risk,
         timeout_ms: None,
-    })
+    };
+    let spec = spec.defined()?;
+    defined.insert([name, description], Arc::clone(&spec));
+    Ok(spec)
 }
 
 /// The outfit of a world, as the engine takes it.

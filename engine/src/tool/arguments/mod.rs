@@ -7,9 +7,6 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use placet_ledger::limits::{ARGUMENTS_DEPTH_MAX, CONTENT_BYTES_MAX};
 use serde_json::Value;
 
@@ -60,30 +57,9 @@ pub struct Schema {
     properties: Vec<String>,
 }
 
-/// Schemas that are kept compiled: every segment of every run has the same tools, and compiling
-/// theirs costs more than all else that taking it up needs of the processor.
-const COMPILED_MAX: usize = 512;
-
 impl Schema {
-    /// Compiles a schema, which may refer to nothing outside itself, or finds it compiled.
-    pub fn compiled(schema: &Value) -> Result<Arc<Self>, SchemaError> {
-        static COMPILED: Mutex<BTreeMap<String, Arc<Schema>>> = Mutex::new(BTreeMap::new());
-        let text = schema.to_string();
-        // A map that a panic left is as whole as any.
-        let known = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(schema) = known().get(&text) {
-            return Ok(Arc::clone(schema));
-        }
-        let schema = Arc::new(Self::compile(schema)?);
-        let mut known = known();
-        if known.len() >= COMPILED_MAX {
-            known.clear();
-        }
-        known.insert(text, Arc::clone(&schema));
-        Ok(schema)
-    }
-
-    fn compile(schema: &Value) -> Result<Self, SchemaError> {
+    /// Compiles a schema, which may refer to nothing outside itself.
+    pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         let validator = jsonschema::options()
             .offline()
             .build(schema)

@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 
 use super::Words;
 use super::registry::{Registry, RegistryError};
-use super::spec::TOOL_TIMEOUT_MS;
+use super::spec::{Known, TOOL_TIMEOUT_MS, ToolSpec};
 use crate::workspace::Workspace;
 
 pub use machine::{Machine, SYSTEM_PATH};
@@ -55,11 +55,17 @@ pub fn register(
     machine: Arc<Machine>,
 ) -> Result<(), RegistryError> {
     let commands = Arc::new(Commands { workspace, machine });
-    let mut spec = spec().build()?;
-    spec.timeout_ms = Some(TIMEOUT_S_MAX.saturating_mul(1000).saturating_add(GRACE_MS));
     let propose = Arc::new(propose::Proposing(Arc::clone(&commands)));
-    registry.pair(spec, propose, Arc::new(execute::Executing(commands)))
+    registry.pair(&COMMAND, propose, Arc::new(execute::Executing(commands)))
 }
+
+static COMMAND: Known = Known::new(|| {
+    let timeout_ms = TIMEOUT_S_MAX.saturating_mul(1000).saturating_add(GRACE_MS);
+    Ok(ToolSpec {
+        timeout_ms: Some(timeout_ms),
+        ..spec().build()?
+    })
+});
 
 fn spec() -> Words {
     Words {

@@ -34,6 +34,7 @@ use serde_json::Value;
 use self::alias::Named;
 use self::transfer::{Transferring, Verb};
 use super::registry::{Registry, RegistryError};
+use super::spec::Known;
 use super::{ProposeTool, ToolError, Words};
 use crate::workspace::{Exchanges, Opened, TEMPORARY_PREFIX, Target, Workspace};
 
@@ -42,6 +43,18 @@ const SPECIAL_BITS: u32 = 0o7000;
 
 /// Bits of whom a file lets write to it.
 const WRITE_BITS: u32 = 0o222;
+
+static READ: Known = Known::new(|| read::spec().build());
+static LIST: Known = Known::new(|| list::spec().build());
+static STAT: Known = Known::new(|| stat::spec().build());
+static FIND: Known = Known::new(|| find::spec().build());
+static GREP: Known = Known::new(|| grep::spec().build());
+static WRITE: Known = Known::new(|| write::spec().build());
+static EDIT: Known = Known::new(|| edit::spec().build());
+static REMOVE: Known = Known::new(|| remove::spec().build());
+static MAKE: Known = Known::new(|| make::spec().build());
+static MOVE: Known = Known::new(|| Verb::Move.spec().build());
+static COPY: Known = Known::new(|| Verb::Copy.spec().build());
 
 /// Registers the tools that read, then the pairs that change, for one workspace. Lock files are
 /// made in the folder `locks`, which must exist.
@@ -52,41 +65,41 @@ pub fn register_file_tools(
 ) -> Result<(), RegistryError> {
     let files = Arc::new(Files::new(workspace, locks));
     let shared = || Arc::clone(&files);
-    registry.plain(read::spec().build()?, Arc::new(read::ReadFile(shared())))?;
-    registry.plain(list::spec().build()?, Arc::new(list::List(shared())))?;
-    registry.plain(stat::spec().build()?, Arc::new(stat::Status(shared())))?;
-    registry.plain(find::spec().build()?, Arc::new(find::Find(shared())))?;
-    registry.plain(grep::spec().build()?, Arc::new(grep::Grep(shared())))?;
+    registry.plain(&READ, Arc::new(read::ReadFile(shared())))?;
+    registry.plain(&LIST, Arc::new(list::List(shared())))?;
+    registry.plain(&STAT, Arc::new(stat::Status(shared())))?;
+    registry.plain(&FIND, Arc::new(find::Find(shared())))?;
+    registry.plain(&GREP, Arc::new(grep::Grep(shared())))?;
     let named = |proposing: Arc<dyn ProposeTool>| {
         let files = shared();
         Arc::new(Named { files, proposing })
     };
     registry.pair(
-        write::spec().build()?,
+        &WRITE,
         named(Arc::new(write::WriteFile(shared()))),
         Arc::new(write::Put(shared())),
     )?;
     registry.pair(
-        edit::spec().build()?,
+        &EDIT,
         named(Arc::new(edit::EditFile(shared()))),
         Arc::new(write::Put(shared())),
     )?;
     registry.pair(
-        remove::spec().build()?,
+        &REMOVE,
         named(Arc::new(remove::Remove(shared()))),
         Arc::new(remove::Remove(shared())),
     )?;
     registry.pair(
-        make::spec().build()?,
+        &MAKE,
         named(Arc::new(make::MakeFolder(shared()))),
         Arc::new(make::MakeFolder(shared())),
     )?;
-    for verb in [Verb::Move, Verb::Copy] {
+    for (known, verb) in [(&MOVE, Verb::Move), (&COPY, Verb::Copy)] {
         let tool = Arc::new(Transferring {
             files: shared(),
             verb,
         });
-        registry.pair(verb.spec().build()?, named(tool.clone()), tool)?;
+        registry.pair(known, named(tool.clone()), tool)?;
     }
     Ok(())
 }

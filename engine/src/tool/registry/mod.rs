@@ -17,8 +17,8 @@ use placet_ledger::id::{IdError, Name};
 use placet_ledger::policy::ASK_USER;
 use serde_json::Value;
 
-use super::arguments::{ArgumentsError, Schema, SchemaError};
-use super::spec::ToolSpec;
+use super::arguments::{ArgumentsError, SchemaError};
+use super::spec::{Defined, Specified, ToolSpec};
 use super::{ExecuteTool, ProposeTool};
 
 pub use scope::{Scope, ScopeError, ToolRef};
@@ -91,26 +91,29 @@ enum Halves {
 
 /// A tool that is registered.
 pub struct Registered {
-    spec: ToolSpec,
-    definition: Digest,
-    schema: Arc<Schema>,
+    defined: Arc<Defined>,
     halves: Halves,
 }
 
 impl Registered {
     /// What the tool tells about itself.
     pub fn spec(&self) -> &ToolSpec {
-        &self.spec
+        &self.defined.spec
+    }
+
+    /// The same, with what is worked out of it.
+    pub fn defined(&self) -> &Arc<Defined> {
+        &self.defined
     }
 
     /// The digest of its definition.
     pub fn definition(&self) -> Digest {
-        self.definition
+        self.defined.definition
     }
 
     /// The arguments in these bytes, if they are strict JSON and match the tool's schema.
     pub fn read_arguments(&self, bytes: &[u8]) -> Result<Value, ArgumentsError> {
-        self.schema.read(bytes)
+        self.defined.schema.read(bytes)
     }
 
     /// The half that proposes; `None` for a plain tool.
@@ -146,7 +149,7 @@ impl Registered {
 impl fmt::Debug for Registered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registered")
-            .field("name", &self.spec.name)
+            .field("name", &self.spec().name)
             .field("execute", &self.execute_name())
             .finish_non_exhaustive()
     }
@@ -180,32 +183,34 @@ impl Registry {
     /// Registers a plain tool.
     pub fn plain(
         &mut self,
-        spec: ToolSpec,
+        spec: impl Specified,
         execute: Arc<dyn ExecuteTool>,
     ) -> Result<(), RegistryError> {
-        self.insert(spec, Halves::Plain(execute))
+        self.insert(spec.defined()?, Halves::Plain(execute))
     }
 
     /// Registers the tool whose calls put a question to a person, which is known by its name.
-    pub fn question(&mut self, spec: ToolSpec) -> Result<(), RegistryError> {
-        self.insert(spec, Halves::Question)
+    pub fn question(&mut self, spec: impl Specified) -> Result<(), RegistryError> {
+        self.insert(spec.defined()?, Halves::Question)
     }
 
     /// Registers both halves of a gated tool.
     pub fn pair(
         &mut self,
-        spec: ToolSpec,
+        spec: impl Specified,
         propose: Arc<dyn ProposeTool>,
         execute: Arc<dyn ExecuteTool>,
     ) -> Result<(), RegistryError> {
-        let name = format!("{}{HIDDEN_SUFFIX}", spec.name)
+        let defined = spec.defined()?;
+        let visible = &defined.spec.name;
+        let name = format!("{visible}{HIDDEN_SUFFIX}")
             .parse()
             .map_err(|source| RegistryError::Name {
-                name: spec.name.clone(),
+                name: visible.clone(),
                 source,
             })?;
         self.insert(
-            spec,
+            defined,
             Halves::Pair {
                 name,
                 propose,
@@ -214,8 +219,8 @@ impl Registry {
         )
     }
 
-    fn insert(&mut self, spec: ToolSpec, halves: Halves) -> Result<(), RegistryError> {
-        let name = spec.name.clone();
+    fn insert(&mut self, defined: Arc<Defined>, halves: Halves) -> Result<(), RegistryError> {
+        let name = defined.spec.name.clone();
         let folded = name.as_str().to_ascii_lowercase();
         if folded.ends_with(HIDDEN_SUFFIX) {
             return Err(RegistryError::Hidden(name));
@@ -230,26 +235,8 @@ impl Registry {
                 RegistryError::Case { name, known }
             });
         }
-        let schema = Schema::compiled(&spec.schema).map_err(|source| RegistryError::Schema {
-            name: name.clone(),
-            source,
-        })?;
-        let definition = spec
-            .definition()
-            .map_err(|source| RegistryError::Definition {
-                name: name.clone(),
-                source,
-            })?;
         self.folded.insert(folded, name.clone());
-        self.tools.insert(
-            name,
-            Registered {
-                spec,
-                definition,
-                schema,
-                halves,
-            },
-        );
+        self.tools.insert(name, Registered { defined, halves });
         Ok(())
     }
 
