@@ -18,12 +18,15 @@ def spread(values):
 
 
 rounds = [cycles(path) for path in sys.argv[1:]]
-print("| | cycles/s | p50 ms | p99 ms | one run of placet: p50 is times faster | 64 runs of placet: cycles/s are times as many |")
-print("|---|---|---|---|---|---|")
+HEAD = ["", "cycles/s", "p50 ms", "p99 ms", "p50: a whole run is times faster", "an approval in a run is",
+        "64 at once: whole runs are times as many", "approvals in runs are"]
+print("| " + " | ".join(HEAD) + " |")
+print("|---" * len(HEAD) + "|")
 for peer in rounds[0]:
     middle = {key: statistics.median(r[peer][key] for r in rounds) for key in ("cycles_per_s", "p50_ms", "p99_ms")}
-    faster = spread([r[peer]["p50_ms"] / r[OURS]["p50_ms"] for r in rounds])
-    many = spread([r[OURS + "-64"]["cycles_per_s"] / r[peer]["cycles_per_s"] for r in rounds])
-    if peer.startswith(OURS):
-        faster = many = "-"
-    print(f"| {peer} | {middle['cycles_per_s']:.0f} | {middle['p50_ms']:.2f} | {middle['p99_ms']:.2f} | {faster} | {many} |")
+    faster = [spread([r[peer]["p50_ms"] / r[mode]["p50_ms"] for r in rounds]) for mode in (OURS, OURS + "-in-run")]
+    many = [spread([r[mode + "-64"]["cycles_per_s"] / r[peer]["cycles_per_s"] for r in rounds])
+            for mode in (OURS, OURS + "-in-run")]
+    ratios = ["-"] * 4 if peer.startswith(OURS) else faster + many
+    cells = [peer, f"{middle['cycles_per_s']:.0f}", f"{middle['p50_ms']:.2f}", f"{middle['p99_ms']:.2f}", *ratios]
+    print("| " + " | ".join(cells) + " |")

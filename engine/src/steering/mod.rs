@@ -107,9 +107,9 @@ pub fn steers(path: &str) -> Option<&'static str> {
         .map(folded)
         .collect();
     let folder = FOLDERS.iter().find(|(folder, _)| {
-        let wanted: Vec<&str> = folder.split('/').collect();
-        names.windows(wanted.len()).any(|window| {
-            let mut pairs = window.iter().zip(&wanted);
+        let wanted = folder.split('/');
+        names.windows(wanted.clone().count()).any(|window| {
+            let mut pairs = window.iter().zip(wanted.clone());
             pairs.all(|(name, wanted)| name == wanted || is_short_of(name, wanted))
         })
     });

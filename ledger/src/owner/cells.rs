@@ -11,6 +11,9 @@ use crate::id::RunId;
 /// Runs in memory, each with all its contents; more only where none may go.
 pub(super) const CELLS_MAX: usize = 128;
 
+/// Runs that go together where one must: all are looked through for it.
+const LEAVING: usize = CELLS_MAX / 16;
+
 /// A run in memory, for whoever has it locked.
 pub(super) type Shared = Arc<AsyncMutex<Cell>>;
 
@@ -57,7 +60,8 @@ impl Cells {
         let mut free: Vec<_> = free.map(|(run, (_, used))| (*used, *run)).collect();
         free.sort_unstable();
         let over = self.by_run.len().saturating_add(1);
-        for (_, run) in free.into_iter().take(over.saturating_sub(CELLS_MAX)) {
+        let leaving = over.saturating_sub(CELLS_MAX).max(LEAVING);
+        for (_, run) in free.into_iter().take(leaving) {
             self.by_run.remove(&run);
         }
     }
