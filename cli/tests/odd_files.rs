@@ -111,10 +111,19 @@ fn with(world: &World, path: &Path, put: &dyn Fn(&Path), work: impl FnOnce()) {
 /// No verb waits, and somebody says what is wrong: `doctor`, or a verb that fails.
 fn nothing_waits(put: &dyn Fn(&Path), looked_at: bool, verbs: &[&[&str]]) {
     let sealed = sealed();
-    let world = &sealed.world;
-    let run = &world.runs[0];
-    for path in kinds(world) {
-        with(world, &path, put, || {
+    let paths = kinds(&sealed.world);
+    none_waits(&sealed.world, &paths, (put, looked_at), verbs);
+}
+
+fn none_waits(
+    world: &World,
+    paths: &[PathBuf],
+    (put, looked_at): (&dyn Fn(&Path), bool),
+    verbs: &[&[&str]],
+) {
+    let run = world.runs[0].as_str();
+    for path in paths {
+        with(world, path, put, || {
             let verbs = verbs.iter().map(|args| {
                 let args = args.iter().map(|arg| if *arg == RUN { run } else { *arg });
                 args.collect::<Vec<_>>()
@@ -140,6 +149,27 @@ fn a_pipe_in_the_place_of_a_file_is_named_and_not_waited_for() {
         true,
         &VERBS,
     );
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_folder_is_named_and_not_waited_for() {
+    let sealed = sealed();
+    let home = sealed.world.path("data/placet");
+    let names = [
+        "sled",
+        "log",
+        "tile",
+        "tile/entries",
+        "tile/content",
+        "tile/new",
+        "content",
+        "driving",
+        "running",
+        "locks",
+    ];
+    let paths = names.map(|name| home.join(name));
+    let put = |path: &Path| mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR).unwrap();
+    none_waits(&sealed.world, &paths, (&put, true), &VERBS[..2]);
 }
 
 #[test]

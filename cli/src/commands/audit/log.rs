@@ -97,7 +97,7 @@ const LIMIT: usize = 1_000;
 pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let reading = Reading::open(wiring)?;
     let Found {
-        found,
+        records: found,
         next,
         broken,
     } = wiring.block_on(find(args, &reading))?;
@@ -132,7 +132,7 @@ pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
 
 /// What meets what is asked.
 struct Found {
-    found: Vec<Recorded>,
+    records: Vec<Recorded>,
     /// Where this part of it ended, if there is more.
     next: Option<Cursor>,
     /// Why what follows cannot be read.
@@ -173,7 +173,7 @@ async fn find(args: &LogArgs, reading: &Reading) -> Result<Found, CommandError> 
         };
         let (found, next) = decided(args, reading, &filter, wanted.limit).await?;
         return Ok(Found {
-            found,
+            records: found,
             next,
             broken: None,
         });
@@ -196,7 +196,7 @@ async fn find(args: &LogArgs, reading: &Reading) -> Result<Found, CommandError> 
     let last = wanted.found.last().filter(|_| wanted.more);
     let next = last.map(|last| Cursor::at_record(last.position));
     Ok(Found {
-        found: wanted.found,
+        records: wanted.found,
         next,
         broken,
     })

@@ -130,7 +130,7 @@ fn walk(path: &Path, (home, user): (&Path, u32), seen: &mut Seen) -> io::Result<
     }
     let kind = meta.file_type();
     let is_ours = path.parent() == Some(home) && path.file_name() == Some(OsStr::new(socket::NAME));
-    if !meta.is_dir() && !meta.is_file() && !(is_ours && kind.is_socket()) {
+    if !(meta.is_dir() || meta.is_file() || is_ours && kind.is_socket()) {
         let (path, kind) = (path.display(), regular::kind(kind));
         seen.odd.push(format!("{path} is {kind}"));
     }
