@@ -86,15 +86,6 @@ impl Sealed {
         self.world.call(args)
     }
 
-    fn events(&self, output: &Output) -> Vec<u64> {
-        let log: Value = serde_json::from_str(&output.stdout).unwrap();
-        let events = log["events"].as_array().unwrap();
-        events
-            .iter()
-            .map(|event| event["position"].as_u64().unwrap())
-            .collect()
-    }
-
     /// What `doctor` says of the tiles, and its exit code.
     fn doctor(&self) -> (u8, String) {
         let shown = self.call(&["--json", "doctor"]);
@@ -107,6 +98,14 @@ impl Sealed {
             format!("{}: {}", word("status"), word("detail")),
         )
     }
+}
+
+/// The positions that a list as JSON has.
+fn events(output: &Output) -> Vec<u64> {
+    let log: Value = serde_json::from_str(&output.stdout).unwrap();
+    let events = log["events"].as_array().unwrap().iter();
+    let positions = events.map(|event| event["position"].as_u64().unwrap());
+    positions.collect()
 }
 
 /// An error that names the hole, and what can be done.
@@ -130,7 +129,7 @@ fn a_missing_tile_hides_its_own_records_and_no_others() {
         let shown = sealed.call(&["runs", "show", &run[..8]]);
         assert_eq!(shown.code, 0, "{}", shown.stderr);
         let log = at(&["audit", "log", "--run", run]);
-        assert_eq!((log.code, sealed.events(&log).len()), (0, 12));
+        assert_eq!((log.code, events(&log).len()), (0, 12));
         let out = format!("{run}.jsonl");
         let exported = sealed.call(&["audit", "export", "--run", run, "--out", &out]);
         assert_eq!(exported.code, 0, "{}", exported.stderr);
@@ -140,14 +139,14 @@ fn a_missing_tile_hides_its_own_records_and_no_others() {
     // The list and a run that come to the hole: what is before it, then why there is no more.
     let log = at(&["audit", "log"]);
     names_the_hole(&log);
-    assert_eq!(sealed.events(&log), (0..TILE).collect::<Vec<_>>());
+    assert_eq!(events(&log), (0..TILE).collect::<Vec<_>>());
     let log = at(&["audit", "log", "--run", &sealed.across]);
     names_the_hole(&log);
-    assert_eq!(sealed.events(&log), (14..TILE).collect::<Vec<_>>());
+    assert_eq!(events(&log), (14..TILE).collect::<Vec<_>>());
     names_the_hole(&sealed.call(&["audit", "log"]));
     let log = at(&["audit", "log", "--after", behind]);
     let rest: Vec<_> = (2 * TILE..sealed.size).collect();
-    assert_eq!((log.code, sealed.events(&log)), (0, rest));
+    assert_eq!((log.code, events(&log)), (0, rest));
     let inbox = at(&["inbox"]);
     assert_eq!(inbox.code, 6, "{}", inbox.stderr);
     assert!(inbox.stderr.contains("tile/entries/001"));
@@ -189,13 +188,13 @@ fn runs_beside_a_hole_are_read_where_the_ledger_does_not_open() {
         for run in [&run[..], &run[..8]] {
             let args = ["--json", "audit", "log", "--run", run];
             let log = sealed.call(&args);
-            assert_eq!((log.code, sealed.events(&log).len()), (0, 12));
+            assert_eq!((log.code, events(&log).len()), (0, 12));
             assert!(log.stderr.contains("takes no writes"), "{}", log.stderr);
         }
         let log = sealed.call(&["--json", "audit", "log"]);
         assert_eq!(log.code, 6);
         assert!(log.stderr.contains(&file), "{}", log.stderr);
-        assert_eq!(sealed.events(&log), (0..position).collect::<Vec<_>>());
+        assert_eq!(events(&log), (0..position).collect::<Vec<_>>());
         let (code, said) = sealed.doctor();
         assert_eq!(code, 6);
         assert!(said.contains(&file), "{said}");
