@@ -67,6 +67,9 @@ pub(crate) const NAME_CHARS_MAX: usize = 160;
 /// Where every run is listed, also those that are done.
 const EVERY_RUN: &str = "placet runs list --all names every run";
 
+/// Where what is lost may still be.
+pub(crate) const BACKUP: &str = "what is lost is in a backup, if there is one: placet restore DIR";
+
 /// Why a verb did not do what it was asked.
 #[derive(Debug)]
 pub struct CommandError {
@@ -190,11 +193,10 @@ impl From<LedgerError> for CommandError {
             | LedgerError::Failed(_)
             | LedgerError::Invalid(_) => (Kind::Failed, None),
         };
-        let new = Self::new(kind, error);
-        match hint {
-            Some(hint) => new.hint(hint),
-            None => new,
-        }
+        let lost = matches!(error, LedgerError::Read(ReadError::Damaged { .. }));
+        let mut new = Self::new(kind, error);
+        new.hints.extend(hint.map(str::to_owned));
+        if lost { new.hint(BACKUP) } else { new }
     }
 }
 

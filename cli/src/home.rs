@@ -14,6 +14,7 @@ use placet_engine::leases::FileLeases;
 use placet_ledger::event::PublicKey;
 use placet_ledger::id::{HostId, LedgerId};
 use placet_ledger::ledger::local_principal;
+use placet_ledger::regular;
 use placet_ledger::staging::Staging;
 use placet_ledger::store::sled::SledStore;
 use ring::rand::SystemRandom;
@@ -30,6 +31,9 @@ fn under(io: &Io, xdg: &str, rest: &str) -> Option<PathBuf> {
     let folder = io.var(xdg).map(PathBuf::from).or_else(home);
     folder.map(|folder| io.path(&folder.join("placet")))
 }
+
+/// What opening a store may write: sled makes room in its file, and a snapshot of what it read.
+const OPENING_BYTES: u64 = 8 * 1024 * 1024;
 
 /// In a home: files that tell what runs for a call.
 const RUNNING: &str = "running";
@@ -110,7 +114,7 @@ impl Home {
         let folder = self.head_dir(ledger);
         let (path, here) = (folder.join(HOME_NOTE), real(&self.dir));
         let here = here.as_os_str().as_bytes();
-        if fs::read(&path).is_ok_and(|noted| noted == here) {
+        if regular::read(&path).is_ok_and(|noted| noted == here) {
             return Ok(());
         }
         let new = folder.join(format!("{HOME_NOTE}.{}", std::process::id()));
@@ -125,7 +129,7 @@ impl Home {
         let entries = fs::read_dir(&self.state).ok()?.filter_map(Result::ok);
         let mut folders = entries.map(|entry| entry.path());
         folders.find(|folder| {
-            let noted = fs::read(folder.join(HOME_NOTE));
+            let noted = regular::read(&folder.join(HOME_NOTE));
             noted.is_ok_and(|noted| noted == here.as_os_str().as_bytes())
         })
     }
@@ -164,6 +168,14 @@ impl Home {
         let user = user.map_err(|error| CommandError::new(Kind::Failed, error))?;
         let host = self.host()?;
         Ok(Place { host, user })
+    }
+
+    /// Whether there is room for what opening a store writes. Where the system does not tell,
+    /// opening will.
+    pub(crate) fn has_room(&self) -> bool {
+        let told = rustix::fs::statvfs(&self.dir).ok();
+        let free = told.map(|told| told.f_bavail.saturating_mul(told.f_frsize));
+        free.is_none_or(|free| free >= OPENING_BYTES)
     }
 
     /// The ledger in it, if there is one.
@@ -238,7 +250,7 @@ impl Home {
 
     /// Another home that holds this ledger, if its head file is for that one.
     pub(crate) fn lives_elsewhere(&self, ledger: LedgerId) -> Option<PathBuf> {
-        let noted = fs::read(self.head_dir(ledger).join(HOME_NOTE)).ok()?;
+        let noted = regular::read(&self.head_dir(ledger).join(HOME_NOTE)).ok()?;
         let noted = PathBuf::from(OsStr::from_bytes(&noted));
         let there = SledStore::ledger_at(&noted) == Some(ledger);
         (there && noted != real(&self.dir)).then_some(noted)
@@ -293,7 +305,7 @@ impl Home {
             CommandError::new(Kind::Integrity, what)
                 .hint("put the file back; until then the ledger can be read, not driven on")
         };
-        let text = fs::read_to_string(&path).map_err(|error| damaged(&error))?;
+        let text = regular::read_text(&path).map_err(|error| damaged(&error))?;
         text.parse().map_err(|error| damaged(&error))
     }
 }
@@ -310,45 +322,6 @@ fn stage(place: &Path) -> Result<Staging, CommandError> {
         let what = format!("cannot make a folder beside {}: {error}", place.display());
         CommandError::new(Kind::Failed, what)
     })
-}
-
-/// A folder of our own that is removed in the end.
-#[derive(Debug)]
-pub(crate) struct Scratch {
-    copy: PathBuf,
-    _folder: Staging,
-}
-
-impl Scratch {
-    /// Makes one beside the home, so that what lies in it is guarded as the home is; where that
-    /// cannot be, in the folder for temporary files.
-    pub(crate) fn make(home: &Home, temporary: &Path) -> Result<Self, CommandError> {
-        let parent = home.dir.parent().unwrap_or(temporary);
-        Self::try_in(parent).or_else(|_| Self::make_in(temporary))
-    }
-
-    /// Makes one in a folder.
-    pub(crate) fn make_in(folder: &Path) -> Result<Self, CommandError> {
-        Self::try_in(folder).map_err(|error| {
-            let what = format!("cannot make a folder in {}: {error}", folder.display());
-            CommandError::new(Kind::Failed, what).hint("TMPDIR names another place")
-        })
-    }
-
-    fn try_in(folder: &Path) -> std::io::Result<Self> {
-        let folder = Staging::beside(&folder.join(".placet-copy"))?;
-        let copy = folder.path().join("copy");
-        DirBuilder::new().mode(0o700).create(&copy)?;
-        Ok(Self {
-            copy,
-            _folder: folder,
-        })
-    }
-
-    /// The folder.
-    pub(crate) fn dir(&self) -> &Path {
-        &self.copy
-    }
 }
 
 /// Makes a folder for its owner alone, and each above it that is missing; their names are durable.

@@ -6,6 +6,7 @@ mod answers;
 mod args;
 mod commands;
 mod config;
+mod copied;
 pub mod error;
 pub mod exit;
 mod home;

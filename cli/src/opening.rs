@@ -17,6 +17,7 @@ use placet_ledger::error::LedgerError;
 use placet_ledger::event::PublicKey;
 use placet_ledger::ledger::{Door, Opener, Socket};
 use placet_ledger::owner::Parts;
+use placet_ledger::regular;
 use placet_ledger::remote::client::ConnectError;
 use placet_ledger::remote::{
     Build, ClientKeys, HelloError, OwnerKeys, PROTOCOL, SocketKey, socket,
@@ -208,7 +209,7 @@ impl Opening {
             );
             CommandError::new(Kind::Integrity, what).hint("put the file back")
         };
-        let bytes = zeroize::Zeroizing::new(fs::read(&path).map_err(|error| wrong(&error))?);
+        let bytes = zeroize::Zeroizing::new(regular::read(&path).map_err(|error| wrong(&error))?);
         let pair = Ed25519KeyPair::from_pkcs8(&bytes).map_err(|error| wrong(&error))?;
         let public = pair.public_key().as_ref().try_into();
         let public = public.map_err(|_| wrong(&"it is no Ed25519 key"))?;
@@ -240,7 +241,8 @@ impl Home {
     fn socket_key(&self) -> Result<SocketKey, CommandError> {
         let path = self.dir.join("socket.key");
         let mut bytes = [0; 32];
-        let read = fs::File::open(&path).and_then(|mut file| file.read_exact(&mut bytes));
+        let file = regular::open_to_read(&path);
+        let read = file.and_then(|mut file| file.read_exact(&mut bytes));
         read.map_err(|error| {
             let what = format!(
                 "cannot read the key of the socket in {}: {error}",
@@ -264,7 +266,7 @@ impl Home {
         let new = self.dir.join("socket.key.new");
         let mut options = OpenOptions::new();
         let options = options.write(true).create(true).truncate(true).mode(0o600);
-        let mut file = options.open(&new)?;
+        let mut file = regular::open(options, &new)?;
         file.write_all(&bytes)?;
         file.sync_all()?;
         fs::rename(&new, &path)?;

@@ -17,7 +17,7 @@ use placet_ledger::gate_input::Bench;
 use placet_ledger::id::{LedgerId, Position, RunId, StreamId, Version};
 use placet_ledger::lease;
 use placet_ledger::ledger::Ledger;
-use placet_ledger::projection::{Answer, Projector, Query};
+use placet_ledger::projection::{Answer, Projector, Query, QueryError};
 use placet_ledger::run::RunState;
 use placet_ledger::store::pages::{each_of_log, each_of_stream, read_stream};
 use placet_ledger::store::projections::MemoryRows;
@@ -27,8 +27,9 @@ use placet_ledger::time::Timestamp;
 use placet_ledger::view::{Card, Projection, RunList};
 
 use crate::answers::{self, Prefixes};
+use crate::copied::Scratch;
 use crate::error::{CommandError, Kind};
-use crate::home::{Home, Scratch};
+use crate::home::Home;
 use crate::in_force;
 use crate::ui::card::Look;
 use crate::wire::runs::Driving;
@@ -58,6 +59,14 @@ impl Drop for Reading {
 impl Reading {
     /// Opens what is there, and says on standard error why it takes no writes, if it takes none.
     pub(crate) fn open(wiring: &mut Wiring<'_>) -> Result<Self, CommandError> {
+        // Opening a store writes: where there is no room for that, whoever has it open already is
+        // asked, or else a copy is read.
+        if !wiring.home.has_room() {
+            match Self::open_copied(wiring) {
+                Err(error) if error.kind == Kind::Conflict => {}
+                opened => return opened,
+            }
+        }
         let error = match wiring.reach() {
             Ok(ledger) => return Ok(Self(Source::Ledger(ledger))),
             Err(error) => error,
@@ -66,35 +75,57 @@ impl Reading {
         if error.kind != Kind::Integrity && error.kind != Kind::Failed {
             return Err(error);
         }
-        Self::open_as_it_is(wiring)
+        Self::open_as_it_is(wiring, &error)
     }
 
-    fn open_as_it_is(wiring: &mut Wiring<'_>) -> Result<Self, CommandError> {
-        let head_dir = wiring.head_dir()?;
-        let temporary = wiring.temporary();
-        let home = &wiring.home.dir;
-        let (store, why, scratch) = match SledStore::open_read_only(home, &head_dir) {
-            Ok((store, why)) => (store, why, None),
-            // A home that may not be written to can still be copied and read.
-            Err(OpenError::Io { .. }) => {
-                let scratch = Scratch::make(&wiring.home, &temporary)?;
-                let (store, why) = SledStore::open_copy(home, &head_dir, scratch.dir())?;
-                (store, why, Some(scratch))
+    /// Opens the ledger for what changes it, or says that it takes no writes.
+    pub(crate) fn to_write(wiring: &mut Wiring<'_>) -> Result<Self, CommandError> {
+        match wiring.reach() {
+            Ok(ledger) => Ok(Self(Source::Ledger(ledger))),
+            Err(error) if matches!(error.kind, Kind::Integrity | Kind::Failed) => {
+                let what = format!("the ledger takes no writes: {}", error.message());
+                Err(CommandError {
+                    source: what.into(),
+                    ..error
+                })
             }
-            Err(error) => return Err(error.into()),
-        };
-        if let Some(why) = why {
-            let error = CommandError::from(why);
-            wiring
-                .printer
-                .warn(&format!("the ledger takes no writes: {}", error.message()));
-            for hint in &error.hints {
-                wiring.printer.warn(&format!("  hint: {hint}"));
-            }
+            Err(error) => Err(error),
         }
+    }
+
+    fn open_as_it_is(
+        wiring: &mut Wiring<'_>,
+        unreached: &CommandError,
+    ) -> Result<Self, CommandError> {
+        let head_dir = wiring.head_dir()?;
+        match SledStore::open_read_only(&wiring.home.dir, &head_dir) {
+            Ok((store, why)) => {
+                let why = why.map(CommandError::from);
+                // Opening found nothing, and its first records cannot be read.
+                let damaged = (unreached.kind == Kind::Integrity).then_some(unreached);
+                if let Some(error) = why.as_ref().or(damaged) {
+                    say_closed(wiring, error);
+                }
+                Ok(Self::of_store(store, None))
+            }
+            // A home that may not be written to can still be copied and read.
+            Err(OpenError::Io { .. }) => Self::open_copied(wiring),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn open_copied(wiring: &mut Wiring<'_>) -> Result<Self, CommandError> {
+        let copied = wiring.open_copy()?;
+        if let Some(why) = copied.why {
+            say_closed(wiring, &CommandError::from(why));
+        }
+        Ok(Self::of_store(copied.store, Some(copied.scratch)))
+    }
+
+    fn of_store(store: SledStore, scratch: Option<Scratch>) -> Self {
         let store = Arc::new(store);
         let projector = Projector::new(store.clone(), Arc::new(MemoryRows::default()));
-        Ok(Self(Source::Store(store, Box::new(projector), scratch)))
+        Self(Source::Store(store, Box::new(projector), scratch))
     }
 
     /// The store.
@@ -127,17 +158,36 @@ impl Reading {
     pub(crate) async fn query(&self, query: Query) -> Result<Answer, CommandError> {
         let answer = match &self.0 {
             Source::Ledger(ledger) => ledger.query(query).await,
-            Source::Store(_, projector, _) => {
-                projector.query(&query).await.map_err(LedgerError::from)
-            }
+            Source::Store(store, projector, _) => match projector.query(&query).await {
+                // Rows that were kept may tell of what the log has lost.
+                Err(QueryError::Read(ReadError::Damaged { .. })) => {
+                    let kept = MemoryRows::copy(&*store.projections()).map_err(damaged)?;
+                    let projector = Projector::new(store.clone(), Arc::new(kept));
+                    projector.query(&query).await.map_err(LedgerError::from)
+                }
+                answer => answer.map_err(LedgerError::from),
+            },
         };
         Ok(answer?)
     }
 
     /// The run whose id begins with these digits.
     pub(crate) async fn find(&self, prefix: &str) -> Result<RunId, CommandError> {
-        let prefix = prefix.to_owned();
-        answers::run(self.query(Query::Find { prefix }).await?)
+        let query = Query::Find {
+            prefix: prefix.to_owned(),
+        };
+        let error = match self.query(query).await {
+            Ok(answer) => return answers::run(answer),
+            Err(error) => error,
+        };
+        // A whole id can be looked for in the log itself, whatever is lost elsewhere in it.
+        if let (Kind::Integrity, Ok(run)) = (error.kind, prefix.parse::<RunId>()) {
+            let first = self.store().read_run(run.stream(), Version::ZERO, 1).await;
+            if first.is_ok_and(|first| !first.is_empty()) {
+                return Ok(run);
+            }
+        }
+        Err(error)
     }
 
     /// How runs are named in commands.
@@ -148,18 +198,21 @@ impl Reading {
         let runs: BTreeSet<RunId> = runs.into_iter().collect();
         let runs: Vec<RunId> = runs.into_iter().collect();
         let query = Query::Prefixes { runs: runs.clone() };
-        Ok(Prefixes::of(
-            runs,
-            answers::prefixes(self.query(query).await?)?,
-        ))
+        match self.query(query).await {
+            Ok(answer) => Ok(Prefixes::of(runs, answers::prefixes(answer)?)),
+            // Then they have their whole ids.
+            Err(error) if error.kind == Kind::Integrity => Ok(Prefixes::of(runs, Vec::new())),
+            Err(error) => Err(error),
+        }
     }
 
-    /// These runs alone, folded.
+    /// These runs alone, folded; without those that cannot be read, and why the first of them
+    /// cannot.
     pub(crate) async fn folded(
         &self,
         wanted: impl IntoIterator<Item = RunId>,
-    ) -> Result<RunList, CommandError> {
-        let mut runs = RunList::new();
+    ) -> Result<(RunList, Option<CommandError>), CommandError> {
+        let (mut runs, mut broken) = (RunList::new(), None);
         // What they begin from is in the first record of the log.
         self.each(|first| {
             runs.apply(&first);
@@ -167,13 +220,15 @@ impl Reading {
         })
         .await?;
         for run in wanted {
-            let read = each_of_stream(self.store(), run.stream(), Version::ZERO, |recorded| {
-                runs.apply(&recorded);
-                Ok::<_, ReadError>(())
-            });
-            read.await.map_err(damaged)?;
+            match self.stream(run.stream()).await {
+                Ok(records) => records.iter().for_each(|record| runs.apply(record)),
+                Err(error) if error.kind == Kind::Integrity => {
+                    broken.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
         }
-        Ok(runs)
+        Ok((runs, broken))
     }
 
     /// Every record in order of position, until one is not wanted any more.
@@ -206,6 +261,24 @@ impl Reading {
         stored.parse().map_err(damaged)
     }
 
+    /// Every record of one stream in order, until one is not wanted any more; where one cannot be
+    /// read, those before it are given all the same.
+    pub(crate) async fn each_of_stream(
+        &self,
+        stream: StreamId,
+        mut take: impl FnMut(Recorded) -> bool,
+    ) -> Result<(), CommandError> {
+        let mut on = true;
+        let read = each_of_stream(self.store(), stream, Version::ZERO, |recorded| {
+            on = on && take(recorded);
+            if on { Ok(()) } else { Err(Stop::Enough) }
+        });
+        match read.await {
+            Ok(()) | Err(Stop::Enough) => Ok(()),
+            Err(Stop::Read(error)) => Err(damaged(error)),
+        }
+    }
+
     /// Every record of one stream, in order.
     pub(crate) async fn stream(&self, stream: StreamId) -> Result<Vec<Recorded>, CommandError> {
         let read = read_stream(self.store(), stream, Version::ZERO).await;
@@ -215,7 +288,15 @@ impl Reading {
     /// Learns why rules are there, those in force and those before.
     pub(crate) fn learn_reasons(&self, wiring: &mut Wiring<'_>) -> Result<(), CommandError> {
         let stream = self.ledger().authority();
-        let records = wiring.block_on(self.stream(stream))?;
+        let records = match wiring.block_on(self.stream(stream)) {
+            Ok(records) => records,
+            Err(error) if error.kind == Kind::Integrity => {
+                let what = format!("why rules are there cannot be read: {}", error.message());
+                wiring.printer.warn(&what);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
         let text = |record: &Recorded| {
             let adopted = matches!(record.envelope.event(), Event::RulesAdopted(_));
             let text = record.envelope.blobs().get("text").copied();
@@ -262,6 +343,29 @@ impl Reading {
             }
         }
         contents
+    }
+}
+
+/// Why no more of a stream is read.
+enum Stop {
+    /// It is enough.
+    Enough,
+    /// It cannot be read.
+    Read(ReadError),
+}
+
+impl From<ReadError> for Stop {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// Says why a ledger takes no writes.
+fn say_closed(wiring: &mut Wiring<'_>, error: &CommandError) {
+    let what = format!("the ledger takes no writes: {}", error.message());
+    wiring.printer.warn(&what);
+    for hint in &error.hints {
+        wiring.printer.warn(&format!("  hint: {hint}"));
     }
 }
 

@@ -23,7 +23,6 @@ use placet_ledger::event::LedgerCreated;
 use placet_ledger::id::{LedgerId, Name, Principal, StreamId};
 use placet_ledger::ledger::{Ledger, NewLedger, local_principal};
 use placet_ledger::run::Caller;
-use placet_ledger::store::ReadStore;
 use placet_ledger::store::sled::SledStore;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -31,6 +30,7 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use crate::args::GlobalArgs;
 use crate::config::{self, Config, Place};
+use crate::copied::{self, Copied};
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::home::Home;
@@ -258,15 +258,12 @@ impl<'a> Wiring<'a> {
         reached.map_err(|error| opening.failed().unwrap_or_else(|| error.into()))
     }
 
-    /// Opens the store to read what is there, even where it must not be written to any more.
-    /// Sled changes what it opens, so that this is a copy in `scratch`.
-    pub(crate) fn open_copy(
-        &mut self,
-        scratch: &std::path::Path,
-    ) -> Result<(Arc<dyn ReadStore>, Option<CommandError>), CommandError> {
+    /// Opens a copy of the store to read what is there, even where it must not be written to any
+    /// more.
+    pub(crate) fn open_copy(&mut self) -> Result<Copied, CommandError> {
         let head_dir = self.head_dir()?;
-        let (store, why) = SledStore::open_copy(&self.home.dir, &head_dir, scratch)?;
-        Ok((Arc::new(store), why.map(CommandError::from)))
+        let temporary = self.temporary();
+        Ok(copied::open(&self.home, &head_dir, &temporary)?)
     }
 
     /// The folder for temporary files.

@@ -67,6 +67,12 @@ fn a_ledger_behind_its_head_is_read_and_says_why_it_takes_no_writes() {
     -- exit 6 --
     ");
     assert_eq!(world.call(&["runs", "approve", run]).code, 6);
+    insta::assert_snapshot!(world.show(&["doctor", "--rebuild"]), @r"
+    -- stderr --
+    error: the ledger takes no writes: the store has 14 records and had 27
+      hint: nothing is written to it until that is understood: placet audit verify
+    -- exit 6 --
+    ");
 }
 
 #[test]

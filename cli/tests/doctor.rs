@@ -110,6 +110,7 @@ fn a_home_is_looked_at_and_not_changed() {
                          hint: move it to a safe place offline; it alone can replace a stolen ledger key
     ok    ledger         <id>, format 1, 14 records
     ok    clock          not behind the newest record
+    ok    tiles          all there, and as long as they were
     ok    head file      agrees, at 14 records
     ok    space          <n> MiB free where the home is
     ok    config         none at <dir>/person/.config/placet/config.toml: the defaults hold
@@ -163,6 +164,11 @@ fn a_home_is_looked_at_and_not_changed() {
         {
           "check": "clock",
           "detail": "not behind the newest record",
+          "status": "ok"
+        },
+        {
+          "check": "tiles",
+          "detail": "all there, and as long as they were",
           "status": "ok"
         },
         {
@@ -359,6 +365,7 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
                          hint: move it to a safe place offline; it alone can replace a stolen ledger key
     ok    ledger         <id>, format 1, 14 records
     ok    clock          not behind the newest record
+    ok    tiles          all there, and as long as they were
     ok    head file      agrees, at 14 records
     ok    space          <n> MiB free where the home is
     ok    config         <dir>/config.toml, agents: reader, writer
@@ -385,6 +392,7 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
                          hint: move it to a safe place offline; it alone can replace a stolen ledger key
     ok    ledger         <id>, format 1, 14 records
     ok    clock          not behind the newest record
+    ok    tiles          all there, and as long as they were
     ok    head file      agrees, at 14 records
     ok    space          <n> MiB free where the home is
     fail  config         <dir>/config.toml:1: unknown field `agent`, expected one of `agents`, `containment`, `rules`, `classifier`, `plugin`

@@ -31,6 +31,7 @@ pub mod process;
 pub mod program;
 pub mod projection;
 pub mod proposal;
+pub mod regular;
 pub mod remote;
 pub mod risk;
 pub mod run;

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &InboxArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
     let (waiting, next) =
         wiring.block_on(page::pending(&reading, args.limit, args.after.as_ref()))?;
     let listed: BTreeSet<RunId> = waiting.iter().map(|row| row.run).collect();
-    let runs = wiring.block_on(reading.folded(listed.iter().copied()))?;
+    let (runs, broken) = wiring.block_on(reading.folded(listed.iter().copied()))?;
     let prefixes = wiring.block_on(reading.prefixes(listed))?;
     let mut contents = BTreeMap::new();
     for (run, wanted) in inbox_needs(&runs) {
@@ -84,17 +84,20 @@ pub(crate) fn run(args: &InboxArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
         let pending = pending.collect();
         let next = next.map(String::from);
         wiring.printer.value(&Inbox { pending, next })?;
-        return Ok(ExitStatus::Done);
+        return broken.map_or(Ok(ExitStatus::Done), Err);
     }
     if cards.is_empty() {
-        wiring.printer.note("nothing waits for an answer");
-        return Ok(ExitStatus::Done);
+        if broken.is_none() {
+            wiring.printer.note("nothing waits for an answer");
+        }
+    } else {
+        wiring
+            .printer
+            .data(&text(&cards, (&prefixes, &cut), &look))?;
+        page::tell_of_more(wiring, next);
     }
-    wiring
-        .printer
-        .data(&text(&cards, (&prefixes, &cut), &look))?;
-    page::tell_of_more(wiring, next);
-    Ok(ExitStatus::Done)
+    // Those that cannot be read are missing above.
+    broken.map_or(Ok(ExitStatus::Done), Err)
 }
 
 /// Walks every card with the person at the terminal, and drives on the runs that got answers.

@@ -20,9 +20,10 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+use crate::copied::Scratch;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
-use crate::home::{Home, Scratch, Staged};
+use crate::home::{Home, Staged};
 use crate::reading::{damaged, quietly};
 use crate::ui::bar::{Bar, Read};
 use crate::ui::text;

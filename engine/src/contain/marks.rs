@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use placet_ledger::id::RunId;
 use placet_ledger::process::{boot, namespace};
+use placet_ledger::regular;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
@@ -180,7 +181,7 @@ pub fn is_marked(marks: &Path, pid: i32) -> bool {
             if path.extension().is_some_and(|name| name == UNFINISHED) {
                 continue;
             }
-            let bytes = match fs::read(&path) {
+            let bytes = match regular::read(&path) {
                 Ok(bytes) => bytes,
                 // Its call has just ended.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
@@ -220,7 +221,7 @@ pub(crate) fn end_leftovers_of(marks: &Path, run: RunId) -> io::Result<()> {
 }
 
 fn end_one(path: &Path) -> io::Result<bool> {
-    let bytes = match fs::read(path) {
+    let bytes = match regular::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),

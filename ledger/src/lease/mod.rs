@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::id::RunId;
-use crate::lock::{flags, is_at, try_lock};
+use crate::lock::{is_at, try_lock};
 use crate::process::{EndError, Process};
+use crate::regular;
 
 #[cfg(test)]
 mod tests;
@@ -131,14 +132,9 @@ enum Tried {
 }
 
 fn try_claim(path: &Path, own: &[u8]) -> io::Result<Tried> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(flags())
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true).create(true).truncate(false);
+    let mut file = regular::open(options.mode(0o600), path)?;
     if !try_lock(&file, FlockOperation::NonBlockingLockExclusive)? {
         return match held(path, file)? {
             Some(held) => Ok(Tried::Held(held)),
@@ -162,11 +158,7 @@ fn try_claim(path: &Path, own: &[u8]) -> io::Result<Tried> {
 pub fn who(folder: &Path, run: RunId) -> io::Result<Option<Held>> {
     let path = folder.join(run.to_string());
     for _ in 0..TRIES_MAX {
-        let file = match OpenOptions::new()
-            .read(true)
-            .custom_flags(flags())
-            .open(&path)
-        {
+        let file = match regular::open_to_read(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),

@@ -190,6 +190,20 @@ impl Projector {
         Ok(mark)
     }
 
+    /// Whether all of the log can be read.
+    async fn readable(&self) -> Result<(), ReadError> {
+        let mut from = Position::ZERO;
+        let size = self.reads.tail().await?.size;
+        while from.get() < size {
+            let page = self.reads.read_all(from, PAGE_RECORDS_MAX).await?;
+            let Some(last) = page.into_iter().next_back() else {
+                return Ok(());
+            };
+            from = Position::new(last.position.get().saturating_add(1));
+        }
+        Ok(())
+    }
+
     async fn rebuilt(&self, known: &mut Option<Mark>) -> Result<Rebuilt, ReadError> {
         // What is behind is not different; what cannot even go on is.
         let before = match self.caught_up(known).await {
@@ -197,6 +211,8 @@ impl Projector {
             Err(RowsError::Unfit(_)) => None,
             Err(RowsError::Read(error)) => return Err(error),
         };
+        // What the log cannot give again is not thrown away.
+        self.readable().await?;
         let mark = self.rebuild(known).await?;
         let (after, rows) = self.contents()?;
         Ok(Rebuilt {

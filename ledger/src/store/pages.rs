@@ -6,7 +6,8 @@ use crate::id::{Position, StreamId, Version};
 use crate::limits::PAGE_RECORDS_MAX;
 use crate::view::{Projection, RunList};
 
-/// Hands over every record of a stream from a version on, in order.
+/// Hands over every record of a stream from a version on, in order. Where one cannot be read, those
+/// before it are handed over and then that is the error.
 pub async fn each_of_stream<E: From<ReadError>>(
     store: &dyn ReadStore,
     stream: StreamId,
@@ -15,7 +16,13 @@ pub async fn each_of_stream<E: From<ReadError>>(
 ) -> Result<(), E> {
     let mut next = Some(from);
     while let Some(from) = next {
-        let page = store.read_run(stream, from, PAGE_RECORDS_MAX).await?;
+        let page = match store.read_run(stream, from, PAGE_RECORDS_MAX).await {
+            Ok(page) => page,
+            Err(error) => {
+                one_by_one(store, stream, from, &mut take).await?;
+                return Err(error.into());
+            }
+        };
         let full = page.len() == PAGE_RECORDS_MAX;
         next = None;
         for stored in page {
@@ -23,6 +30,29 @@ pub async fn each_of_stream<E: From<ReadError>>(
             next = recorded.envelope.version().next().filter(|_| full);
             take(recorded)?;
         }
+    }
+    Ok(())
+}
+
+/// Hands over what can be read of a page that cannot be read as a whole.
+async fn one_by_one<E: From<ReadError>>(
+    store: &dyn ReadStore,
+    stream: StreamId,
+    from: Version,
+    take: &mut impl FnMut(Recorded) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut next = Some(from);
+    for _ in 0..PAGE_RECORDS_MAX {
+        let Some(from) = next else { return Ok(()) };
+        let Ok(page) = store.read_run(stream, from, 1).await else {
+            return Ok(());
+        };
+        let Some(stored) = page.into_iter().next() else {
+            return Ok(());
+        };
+        let recorded = stored.parse()?;
+        next = recorded.envelope.version().next();
+        take(recorded)?;
     }
     Ok(())
 }
@@ -42,7 +72,8 @@ pub async fn read_stream(
     Ok(records)
 }
 
-/// Hands over every record of the log from a position on, in order, until one is not wanted.
+/// Hands over every record of the log from a position on, in order, until one is not wanted. Where
+/// one cannot be read, those before it are handed over and then that is the error.
 pub async fn each_of_log(
     store: &dyn ReadStore,
     from: Position,
@@ -50,7 +81,17 @@ pub async fn each_of_log(
 ) -> Result<(), ReadError> {
     let mut from = from;
     loop {
-        let page = store.read_all(from, PAGE_RECORDS_MAX).await?;
+        let page = match store.read_all(from, PAGE_RECORDS_MAX).await {
+            Ok(page) => page,
+            Err(error) => {
+                for stored in before(store, from, &error).await {
+                    if !take(stored.parse()?) {
+                        return Ok(());
+                    }
+                }
+                return Err(error);
+            }
+        };
         let full = page.len() == PAGE_RECORDS_MAX;
         for stored in page {
             from = after(&stored);
@@ -61,6 +102,22 @@ pub async fn each_of_log(
         if !full {
             return Ok(());
         }
+    }
+}
+
+/// What can be read before the position at which a page cannot.
+async fn before(store: &dyn ReadStore, from: Position, error: &ReadError) -> Vec<Stored> {
+    let ReadError::Damaged {
+        position: Some(position),
+        ..
+    } = error
+    else {
+        return Vec::new();
+    };
+    let count = position.get().saturating_sub(from.get());
+    match usize::try_from(count) {
+        Ok(count @ 1..) => store.read_all(from, count).await.unwrap_or_default(),
+        Ok(_) | Err(_) => Vec::new(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::ReadError;
+use crate::limits::PAGE_RECORDS_MAX;
 
 /// A key with its value.
 pub type Row = (Vec<u8>, Vec<u8>);
@@ -49,6 +50,20 @@ pub trait ProjectionStore: Send + Sync {
 pub struct MemoryRows(Mutex<BTreeMap<Vec<u8>, Vec<u8>>>);
 
 impl MemoryRows {
+    /// The rows of another store, as they are now.
+    pub fn copy(of: &dyn ProjectionStore) -> Result<Self, ReadError> {
+        let (copy, mut low) = (Self::default(), Vec::new());
+        loop {
+            let page = of.range(&low, &[0xff], Direction::Up, PAGE_RECORDS_MAX)?;
+            let Some((last, _)) = page.last() else {
+                return Ok(copy);
+            };
+            low.clone_from(last);
+            low.push(0);
+            copy.rows().extend(page);
+        }
+    }
+
     fn rows(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Vec<u8>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

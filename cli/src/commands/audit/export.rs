@@ -9,7 +9,7 @@ use clap::Args;
 use placet_ledger::export::{ExportWriteError, Exported, What, export};
 use serde::Serialize;
 
-use crate::error::{CommandError, Kind};
+use crate::error::{BACKUP, CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::reading::Reading;
 use crate::ui::bar::{Bar, Read};
@@ -185,7 +185,7 @@ fn failed(error: ExportWriteError) -> CommandError {
     let hint = kind == Kind::Integrity;
     let error = CommandError::new(kind, error);
     if hint {
-        error.hint("placet audit verify tells more")
+        error.hint("placet audit verify tells more").hint(BACKUP)
     } else {
         error
     }

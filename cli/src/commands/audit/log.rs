@@ -96,7 +96,11 @@ const LIMIT: usize = 1_000;
 /// Lists records.
 pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let reading = Reading::open(wiring)?;
-    let (found, next) = wiring.block_on(find(args, &reading))?;
+    let Found {
+        records: found,
+        next,
+        broken,
+    } = wiring.block_on(find(args, &reading))?;
     let granted = wiring.block_on(authority::contents(&reading, &found));
     if wiring.printer.json() {
         let event = |recorded| authority::event(recorded, &granted);
@@ -104,7 +108,7 @@ pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
         let events = events.map_err(|error| CommandError::new(Kind::Integrity, error))?;
         let next = next.map(String::from);
         wiring.printer.value(&Log { events, next })?;
-        return Ok(ExitStatus::Done);
+        return broken.map_or(Ok(ExitStatus::Done), Err);
     }
     let row = |recorded| authority::told(row(recorded), recorded, &granted);
     let rows: Vec<Row> = found.iter().map(row).collect();
@@ -114,23 +118,29 @@ pub(crate) fn run(args: &LogArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus,
             .zip(&found)
             .map(|(row, recorded)| cells(row, recorded));
         wiring.printer.data(&csv::csv(&COLUMNS, lines))?;
-    } else if rows.is_empty() {
+    } else if rows.is_empty() && broken.is_none() {
         wiring.printer.note("no record meets that");
-    } else {
+    } else if !rows.is_empty() {
         let runs = rows.iter().map(|row| row.run.run());
         let prefixes = wiring.block_on(reading.prefixes(runs))?;
         let text = timeline::log(&rows, |run| prefixes.get(run));
         wiring.printer.data(&text)?;
     }
     page::tell_of_more(wiring, next);
-    Ok(ExitStatus::Done)
+    broken.map_or(Ok(ExitStatus::Done), Err)
+}
+
+/// What meets what is asked.
+struct Found {
+    records: Vec<Recorded>,
+    /// Where this part of it ended, if there is more.
+    next: Option<Cursor>,
+    /// Why what follows cannot be read.
+    broken: Option<CommandError>,
 }
 
 /// The records that meet what is asked, and where this part of them ended.
-async fn find(
-    args: &LogArgs,
-    reading: &Reading,
-) -> Result<(Vec<Recorded>, Option<Cursor>), CommandError> {
+async fn find(args: &LogArgs, reading: &Reading) -> Result<Found, CommandError> {
     let now = reading::now();
     let run = match &args.run {
         Some(prefix) => Some(reading.find(prefix).await?),
@@ -161,24 +171,35 @@ async fn find(
             since: wanted.since,
             until: wanted.until,
         };
-        return decided(args, reading, &filter, wanted.limit).await;
+        let (found, next) = decided(args, reading, &filter, wanted.limit).await?;
+        return Ok(Found {
+            records: found,
+            next,
+            broken: None,
+        });
     }
-    if let Some(run) = run {
-        for recorded in reading.stream(run.stream()).await? {
-            if !wanted.take(recorded) {
-                break;
-            }
-        }
+    let read = if let Some(run) = run {
+        let take = |recorded| wanted.take(recorded);
+        reading.each_of_stream(run.stream(), take).await
     } else {
         // What was said about calls before is known from the beginning alone.
         let learns = args.tool.is_some() || args.risk.is_some();
-        let from = after.filter(|_| !learns).unwrap_or(Position::ZERO);
+        let next = |after: Position| Position::new(after.get().saturating_add(1));
+        let from = after.filter(|_| !learns).map_or(Position::ZERO, next);
         let take = |recorded| wanted.take(recorded);
-        reading.each_from(from, take).await?;
-    }
+        reading.each_from(from, take).await
+    };
+    let broken = match read {
+        Err(error) if error.kind != Kind::Integrity => return Err(error),
+        read => read.err(),
+    };
     let last = wanted.found.last().filter(|_| wanted.more);
     let next = last.map(|last| Cursor::at_record(last.position));
-    Ok((wanted.found, next))
+    Ok(Found {
+        records: wanted.found,
+        next,
+        broken,
+    })
 }
 
 /// The records of the verdicts that meet what is asked.

@@ -16,7 +16,6 @@ use placet_ledger::store::sled::OpenError;
 
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
-use crate::home::Scratch;
 use crate::reading::quietly;
 use crate::ui::bar::{Bar, Read as BarRead};
 use crate::ui::text;
@@ -73,11 +72,13 @@ pub(crate) fn run(args: &VerifyArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
 /// The ledger, on a copy: a store that is damaged may make the library under it panic.
 fn of_ledger(wiring: &mut Wiring<'_>, records: bool) -> Result<Verified, CommandError> {
     let head_dir = wiring.head_dir()?;
-    let temporary = wiring.temporary();
-    let scratch = Scratch::make(&wiring.home, &temporary)?;
     let verified = quietly(|| {
-        let (store, why): (Arc<dyn ReadStore>, _) = match wiring.open_copy(scratch.dir()) {
-            Ok(opened) => opened,
+        let _scratch;
+        let (store, why): (Arc<dyn ReadStore>, _) = match wiring.open_copy() {
+            Ok(copied) => {
+                _scratch = copied.scratch;
+                (Arc::new(copied.store), copied.why.map(CommandError::from))
+            }
             // Another process holds it: that one hands over the records, and the walk judges them.
             Err(error) if error.kind == Kind::Conflict => (Arc::new(wiring.reach()?), None),
             Err(error) => return unopened(error),

@@ -1,9 +1,13 @@
 //! Where the home is, who may get at it, and which keys lie in it.
 
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use placet_ledger::regular;
+use placet_ledger::remote::socket;
 
 use super::Checkup;
 use crate::args::GlobalArgs;
@@ -74,7 +78,7 @@ fn access(found: &mut Checkup, home: &Home, user: u32) {
     // Whoever may write the head file can hide that records were lost.
     let head = home.ledger().map(|ledger| home.head_dir(ledger));
     for folder in [Some(home.dir.clone()), head].into_iter().flatten() {
-        match walk(&folder, user, &mut seen) {
+        match walk(&folder, (&home.dir, user), &mut seen) {
             // Whether the head file is there is asked of the ledger.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
@@ -83,6 +87,11 @@ fn access(found: &mut Checkup, home: &Home, user: u32) {
             }
             Ok(()) => {}
         }
+    }
+    if !seen.odd.is_empty() {
+        let what = format!("neither file nor folder: {}", seen.odd.join(", "));
+        let hint = "move it away, and put the file back from a backup of this home";
+        found.fail("home_files", what, hint);
     }
     if !seen.foreign.is_empty() {
         let what = format!("not yours: {}", names(&seen.foreign));
@@ -105,9 +114,11 @@ fn access(found: &mut Checkup, home: &Home, user: u32) {
 struct Seen {
     foreign: Vec<PathBuf>,
     open: Vec<PathBuf>,
+    /// What is no file, with what it is.
+    odd: Vec<String>,
 }
 
-fn walk(path: &Path, user: u32, seen: &mut Seen) -> io::Result<()> {
+fn walk(path: &Path, (home, user): (&Path, u32), seen: &mut Seen) -> io::Result<()> {
     let meta = fs::symlink_metadata(path)?;
     if meta.uid() != user {
         seen.foreign.push(path.to_owned());
@@ -117,11 +128,17 @@ fn walk(path: &Path, user: u32, seen: &mut Seen) -> io::Result<()> {
     if !closed && !meta.is_symlink() && meta.mode() & 0o077 != 0 {
         seen.open.push(path.to_owned());
     }
+    let kind = meta.file_type();
+    let is_ours = path.parent() == Some(home) && path.file_name() == Some(OsStr::new(socket::NAME));
+    if !(meta.is_dir() || meta.is_file() || is_ours && kind.is_socket()) {
+        let (path, kind) = (path.display(), regular::kind(kind));
+        seen.odd.push(format!("{path} is {kind}"));
+    }
     if meta.is_dir() {
         let mut below: Vec<_> = fs::read_dir(path)?.collect::<io::Result<_>>()?;
         below.sort_by_key(fs::DirEntry::file_name);
         for entry in below {
-            walk(&entry.path(), user, seen)?;
+            walk(&entry.path(), (home, user), seen)?;
         }
     }
     Ok(())

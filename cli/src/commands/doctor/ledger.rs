@@ -8,16 +8,20 @@ use placet_ledger::event::Event;
 use placet_ledger::id::Position;
 use placet_ledger::ledger::Ledger;
 use placet_ledger::store::head::HeadFile;
-use placet_ledger::store::sled::{OpenError, SledStore};
+use placet_ledger::store::sled::{OpenError, SledStore, TileFaults};
 use placet_ledger::store::{ReadStore, Stored};
 use placet_ledger::time::Timestamp;
 
 use super::Checkup;
+use crate::copied::{self, Copied};
 use crate::error::{CommandError, Kind};
-use crate::home::{Home, Scratch};
+use crate::home::Home;
 use crate::io::Io;
 use crate::opening::Opening;
 use crate::reading::{damaged, now, quietly};
+
+/// As many tiles as a line names.
+const LINES_MAX: usize = 3;
 
 /// What the ledger says of itself.
 struct Ends {
@@ -31,21 +35,21 @@ pub(super) fn check(found: &mut Checkup, home: &Home, io: &Io) {
     let Some(ledger) = home.ledger() else {
         return absent(found, home);
     };
-    let scratch = match Scratch::make(home, &io.temporary()) {
-        Ok(scratch) => scratch,
-        Err(error) => return found.error("ledger", &error),
-    };
     let head_dir = home.head_dir(ledger);
     // A store that is damaged may make the library under it panic.
     let opened = quietly(|| {
-        let (store, why) = SledStore::open_copy(&home.dir, &head_dir, scratch.dir())?;
+        let Copied {
+            store,
+            why,
+            scratch: _scratch,
+        } = copied::open(home, &head_dir, &io.temporary())?;
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let ends = runtime
             .map_err(CommandError::from)
             .and_then(|runtime| runtime.block_on(read(&store)));
-        Ok((store.ledger(), ends, why))
+        Ok((store.ledger(), ends, why, store.check_tiles()))
     });
-    let (id, ends, why) = match opened {
+    let (id, ends, why, tiles) = match opened {
         Ok(Ok(opened)) => opened,
         Ok(Err(OpenError::InUse { pid })) => return in_use(found, home, &head_dir, pid),
         Ok(Err(error)) => return found.error("ledger", &error.into()),
@@ -64,6 +68,7 @@ pub(super) fn check(found: &mut Checkup, home: &Home, io: &Io) {
         }
         Err(error) => found.error("ledger", &error),
     }
+    self::tiles(found, tiles);
     match why {
         Some(why) => found.error(looked_at(&why), &why.into()),
         None => head(found, &head_dir),
@@ -133,6 +138,7 @@ fn in_use(found: &mut Checkup, home: &Home, head_dir: &Path, pid: Option<u32>) {
             if let Some(last) = &ends.last {
                 clock(found, last.envelope.at(), now());
             }
+            tiles(found, SledStore::check_tiles_at(&home.dir));
             head(found, head_dir);
         }
         Err(error) => found.error("ledger", &error),
@@ -171,6 +177,42 @@ fn head(found: &mut Checkup, head_dir: &Path) {
             found.ok("head_file", format!("agrees, at {size} records"));
         }
         Err(error) => found.fail("head_file", error.to_string(), "ask again"),
+    }
+}
+
+/// Whether the files of history are there, and as long as they were.
+fn tiles(found: &mut Checkup, looked: std::io::Result<TileFaults>) {
+    let faults = match looked {
+        Ok(faults) => faults,
+        Err(error) => {
+            let what = format!("cannot look at the tiles: {error}");
+            return found.fail("tiles", what, "is the folder tile of the home yours?");
+        }
+    };
+    if !faults.damaged.is_empty() {
+        let what = format!("damaged: {}", few(&faults.damaged));
+        let hint = "put these files back as they were; else placet restore DIR makes a home of a \
+                    backup; placet audit verify reads all of them";
+        found.error(
+            "tiles",
+            &CommandError::new(Kind::Integrity, what).hint(hint),
+        );
+    } else if faults.foreign.is_empty() {
+        found.ok("tiles", "all there, and as long as they were");
+    } else {
+        let names = faults.foreign.iter().map(|path| path.display().to_string());
+        let names: Vec<_> = names.collect();
+        let what = format!("not of this ledger: {}", few(&names));
+        found.warn("tiles", what, "move them out of the home");
+    }
+}
+
+/// The first of some lines, and how many more.
+fn few(lines: &[String]) -> String {
+    let shown = lines.iter().take(LINES_MAX).cloned().collect::<Vec<_>>();
+    match lines.len().saturating_sub(LINES_MAX) {
+        0 => shown.join("; "),
+        more => format!("{} and {more} more", shown.join("; ")),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::wiring::Wiring;
 
 /// Builds projections anew and says whether they differed.
 pub(crate) fn rebuild(wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
-    let reading = Reading::open(wiring)?;
+    let reading = Reading::to_write(wiring)?;
     let Answer::Rebuilt(rebuilt) = wiring.block_on(reading.query(Query::Rebuild {}))? else {
         return Err(answers::unexpected());
     };

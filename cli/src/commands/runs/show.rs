@@ -36,7 +36,11 @@ pub(crate) struct ShowArgs {
 pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let reading = Reading::open(wiring)?;
     let run = wiring.block_on(reading.find(&args.run))?;
-    let runs = wiring.block_on(reading.folded([run]))?;
+    let (runs, broken) = wiring.block_on(reading.folded([run]))?;
+    if let Some(error) = broken {
+        let hint = format!("what comes before that is in placet audit log --run {run}");
+        return Err(error.hint(hint));
+    }
     let missing = || CommandError::from(LedgerError::NoRun(run));
     let entry = runs.get(run).ok_or_else(missing)?;
     reading.learn_reasons(wiring)?;

@@ -14,9 +14,9 @@ use placet_engine::tool::registry::{Registered, Registry};
 use placet_engine::tool::retrieve::NoResults;
 use placet_engine::workspace::ClosedSet;
 
+use crate::copied::Scratch;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
-use crate::home::Scratch;
 use crate::wire::tools::ToolOut;
 use crate::wiring::Wiring;
 

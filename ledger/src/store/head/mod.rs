@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use crate::digest::checksum;
 use crate::merkle::{Frontier, Root};
+use crate::regular;
 
 /// The name of the file in its folder.
 const FILE_NAME: &str = "head";
@@ -196,7 +197,7 @@ impl HeadFile {
     /// Opens the head file in `dir`. Where one slot is torn, the other one counts.
     pub fn open(dir: &Path) -> Result<Self, HeadError> {
         let path = dir.join(FILE_NAME);
-        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+        let file = match regular::open(OpenOptions::new().read(true).write(true), &path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(HeadError::Missing(path));
             }

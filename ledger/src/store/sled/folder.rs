@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::id::LedgerId;
+use crate::regular;
 
 /// sled's folder.
 pub(super) fn sled(home: &Path) -> PathBuf {
@@ -110,9 +111,14 @@ pub(super) fn sync_tree(folder: &Path) -> io::Result<()> {
 }
 
 /// Closes a home and all below to everyone but its owner; says what it had to mend. Tiles are as
-/// many as there is history: their one folder is closed, and they are not looked at.
+/// many as there is history: where their few upper folders are closed, they are not looked at.
 pub(super) fn restrict(home: &Path) -> io::Result<()> {
-    let mended = restrict_below(home, &tile(home))?;
+    let tiles = tile(home);
+    let mut mended = restrict_below(home, Some(&tiles))?;
+    let open = mended.iter().any(|(path, _)| path.starts_with(&tiles));
+    if open {
+        mended.extend(restrict_below(&tiles, None)?);
+    }
     let of_sled = sled(home);
     for (path, found) in mended {
         // sled makes files by the mask of the process, at each opening.
@@ -126,7 +132,9 @@ pub(super) fn restrict(home: &Path) -> io::Result<()> {
 /// Closes the keys to everyone but their owner; says if it had to.
 pub(super) fn restrict_keys(home: &Path) -> io::Result<()> {
     let keys = keys(home);
-    if keys.exists()
+    // What is no file is not opened, and what a link leads to is not ours to change.
+    let there = fs::symlink_metadata(&keys);
+    if there.is_ok_and(|there| there.is_file())
         && let Some((path, found)) = mend(&keys, 0o600)?
     {
         tell(&path, found);
@@ -139,12 +147,12 @@ fn tell(path: &Path, found: u32) {
     tracing::warn!(%path, found = format!("{found:o}"), "others had access");
 }
 
-/// What was mended below a folder and in it, with the mode that was found; in one of the folders
-/// below nothing is looked at.
-fn restrict_below(folder: &Path, but: &Path) -> io::Result<Vec<(PathBuf, u32)>> {
+/// What was mended below a folder and in it, with the mode that was found; of one of the folders
+/// below only those that lie in it are looked at.
+fn restrict_below(folder: &Path, but: Option<&Path>) -> io::Result<Vec<(PathBuf, u32)>> {
     let mut mended = Vec::new();
     mended.extend(mend(folder, 0o700)?);
-    if folder == but {
+    if but.is_some_and(|but| folder.parent() == Some(but)) {
         return Ok(mended);
     }
     for entry in fs::read_dir(folder)? {
@@ -186,17 +194,14 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 /// The file on which whoever has the store holds a lock; it stays for as long as the home does.
 pub(super) fn open_owner(home: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(owner(home))
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(false);
+    regular::open(options.mode(0o600), &owner(home))
 }
 
 /// The same, to look at a store that may lie where nothing can be changed.
 pub(super) fn look_at_owner(home: &Path) -> io::Result<File> {
-    File::open(owner(home))
+    regular::open_to_read(&owner(home))
 }
 
 /// Notes in the locked file that this process has the store; it is never empty meanwhile.
@@ -209,7 +214,7 @@ pub(super) fn write_owner(mut file: &File) -> io::Result<()> {
 
 /// The process that noted itself last.
 pub(super) fn read_owner(home: &Path) -> Option<u32> {
-    fs::read_to_string(owner(home)).ok()?.trim().parse().ok()
+    regular::read_text(&owner(home)).ok()?.trim().parse().ok()
 }
 
 /// Notes which ledger it is.
@@ -219,17 +224,14 @@ pub(super) fn write_ledger(home: &Path, id: LedgerId) -> io::Result<()> {
 
 /// Which ledger was noted; `None` where none was, or nothing that reads as one.
 pub(super) fn read_ledger(home: &Path) -> Option<LedgerId> {
-    let text = fs::read_to_string(ledger(home)).ok()?;
+    let text = regular::read_text(&ledger(home)).ok()?;
     text.trim().parse().ok()
 }
 
 fn write(path: &Path, line: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true);
+    let mut file = regular::open(options.mode(0o600), path)?;
     file.write_all(format!("{line}\n").as_bytes())?;
     file.sync_all()
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::content::Commitment;
 use crate::digest::Digest;
+use crate::regular;
 
 /// Bytes of a sealed content above which it lies in a file of its own.
 pub(super) const INLINE_BYTES_MAX: usize = 64 * 1024;
@@ -61,7 +62,7 @@ pub(super) fn read(
     commitment: &Commitment,
     length: u32,
 ) -> io::Result<Arc<[u8]>> {
-    let mut file = File::open(path(folder, ordinal, commitment))?;
+    let mut file = regular::open_to_read(&path(folder, ordinal, commitment))?;
     let mut bytes = Vec::new();
     let limit = u64::from(length).saturating_add(1);
     (&mut file).take(limit).read_to_end(&mut bytes)?;

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use super::entry::Entry;
 use crate::digest::checksum;
+use crate::regular;
 
 /// Bytes of a half at first: small, since most homes hold little.
 pub(super) const HALF_BYTES: u64 = 1024 * 1024;
@@ -101,7 +102,7 @@ fn fill(file: &File, from: u64, to: u64) -> io::Result<()> {
 /// Opens a half, to be read or to be written to as well.
 pub(super) fn open(folder: &Path, half: Half, write: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(write).open(path(folder, half))
+    regular::open(options.read(true).write(write), &path(folder, half))
 }
 
 /// Makes a half larger, durably.

@@ -49,6 +49,7 @@ mod watch;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,6 +80,7 @@ use crate::id::{LedgerId, Position, StreamId, Version};
 pub use fault::SealsEarly;
 pub use fault::{FaultPoint, Faults, NoFaults, Sealing};
 pub use open::{OpenError, StoreLock};
+pub use tile::check::TileFaults;
 
 /// Appends that may wait for the committer; above that an append hears `Busy`.
 const QUEUE_APPENDS: usize = 1_024;
@@ -164,6 +166,16 @@ impl SledStore {
     /// Which ledger a home holds, without opening it; what it holds when it is open counts.
     pub fn ledger_at(home: &Path) -> Option<LedgerId> {
         folder::read_ledger(home)
+    }
+
+    /// Looks at the files of all tiles, without their records.
+    pub fn check_tiles(&self) -> io::Result<TileFaults> {
+        self.shared.tiles.check()
+    }
+
+    /// The same of a home whose store another process has, which may have more of them by now.
+    pub fn check_tiles_at(home: &Path) -> io::Result<TileFaults> {
+        tile::check::check(&folder::tile(home), None)
     }
 
     /// The ledger.

@@ -18,7 +18,7 @@ use super::recover::{Recovered, recover};
 use super::rows::{Rows, RowsError};
 use super::shared::Shared;
 use super::tile::{self, Tiles};
-use super::{folder, keys, large, log, read, values};
+use super::{folder, keys, large, log, read, rows, values};
 use crate::content::Commitment;
 use crate::digest::{Purpose, digest};
 use crate::id::{LedgerId, Position};
@@ -213,6 +213,7 @@ pub(super) fn open(home: &Path, head_dir: &Path) -> Result<Opened, OpenError> {
 pub(super) fn open_locked(lock: StoreLock, head_dir: &Path) -> Result<Opened, OpenError> {
     let StoreLock { home, owner } = lock;
     let home = home.as_path();
+    rows::check_files(&folder::sled(home))?;
     let rows = open_rows(home)?;
     // sled has made files by now, a snapshot of what it read among them.
     tile::prepare(&folder::tile(home))
@@ -237,6 +238,7 @@ pub(super) fn open_copy(home: &Path, head_dir: &Path, scratch: &Path) -> Result<
         // A store may lie where nothing can be changed; its keys are then refused by themselves.
         tracing::warn!(%error, "others may have access to the keys");
     }
+    rows::check_files(&folder::sled(home))?;
     folder::copy(&folder::sled(home), &folder::sled(scratch))
         .map_err(failed("copying the store"))?;
     // Held until everything was looked at: nobody may append meanwhile.

@@ -44,8 +44,11 @@ fn failed(source: io::Error) -> OpenError {
 
 fn open(folder: &Path, half: log::Half, write: bool) -> Result<File, OpenError> {
     log::open(folder, half, write).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             OpenError::Damaged(format!("file {half} of its log is missing"))
+        }
+        io::ErrorKind::InvalidData => {
+            OpenError::Damaged(format!("file {half} of its log: {source}"))
         }
         _ => failed(source),
     })

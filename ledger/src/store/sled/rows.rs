@@ -1,13 +1,14 @@
 //! sled, with what it panics about on damaged files turned into errors.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, TryLockError};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use ::sled::{Batch, Config, Db, Error, IVec, Mode};
 
+use crate::regular;
 use crate::store::ReadError;
 
 /// A key with its value.
@@ -122,11 +123,33 @@ impl Drop for Rows {
     }
 }
 
+/// Whether sled's files are files: it would wait for a pipe, and read a device that has no end.
+pub(super) fn check_files(folder: &Path) -> Result<(), ReadError> {
+    let failed = |error: io::Error| ReadError::Io(error.to_string());
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        let fits = if entry.file_name() == "blobs" {
+            kind.is_dir()
+        } else {
+            kind.is_file()
+        };
+        if !fits {
+            let (name, kind) = (entry.file_name(), regular::kind(kind));
+            return Err(ReadError::Damaged {
+                position: None,
+                detail: format!("sled/{} is {kind}", name.to_string_lossy()),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Removes what a process left that was killed while sled wrote a snapshot: sled takes half a one
 /// for damage and never opens again. Whoever has the lock may be writing one just now.
 fn remove_half_snapshots(folder: &Path) -> Result<(), RowsError> {
     let failed = |error: io::Error| RowsError::Failed(ReadError::Io(error.to_string()));
-    let file = match File::open(folder.join("db")) {
+    let file = match regular::open_to_read(&folder.join("db")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other.map_err(failed)?,
     };

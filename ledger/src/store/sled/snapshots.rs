@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::shared::Shared;
 use crate::id::StreamId;
+use crate::regular;
 use crate::store::snapshots::SnapshotStore;
 use crate::store::{ReadError, chain};
 
@@ -34,7 +35,7 @@ impl SledSnapshots {
 
 impl SnapshotStore for SledSnapshots {
     fn read(&self, run: StreamId) -> Result<Option<Vec<u8>>, ReadError> {
-        let sealed = match fs::read(self.path(run)) {
+        let sealed = match regular::read(&self.path(run)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(failed)?,
         };
@@ -63,12 +64,9 @@ impl SnapshotStore for SledSnapshots {
         }
         let path = self.path(run);
         let new = path.with_extension(UNFINISHED);
-        let written = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&new)
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(true).mode(0o600);
+        let written = regular::open(options, &new)
             .and_then(|mut file| file.write_all(&sealed))
             .and_then(|()| fs::rename(&new, &path));
         written.map_err(failed)

@@ -4,13 +4,15 @@
 //! be taken away by another program at once, and then nothing at its place says that it was there.
 
 use core::time::Duration;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use placet_ledger::digest::{Purpose, digest};
 use placet_ledger::id::{CallId, RunId};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use placet_ledger::regular;
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::tool::ToolError;
@@ -42,8 +44,11 @@ impl Lock {
         let failed = |errno: Errno| {
             ToolError::failed(format!("cannot lock {real} before changing it: {errno}"))
         };
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = File::from(open(&path, flags, Mode::RUSR | Mode::WUSR).map_err(failed)?);
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let file = regular::open(options.mode(0o600), &path).map_err(|error| {
+            ToolError::failed(format!("cannot lock {real} before changing it: {error}"))
+        })?;
         for attempt in 0..attempts {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);

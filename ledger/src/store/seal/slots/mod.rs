@@ -22,6 +22,7 @@ use self::cell::{SLOT_BYTES, Slot};
 use super::RunKey;
 use crate::digest::{Digest, checksum};
 use crate::id::LedgerId;
+use crate::regular;
 
 /// The first bytes of a key file.
 const MAGIC: &[u8; 16] = b"placet keys\0\0\0\0\0";
@@ -135,11 +136,9 @@ impl KeyFile {
 
     /// Opens the key file of this ledger.
     pub fn open(path: &Path, ledger: LedgerId) -> Result<Self, KeyFileError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(failed("opening"))?;
+        let mut options = OpenOptions::new();
+        let file = regular::open(options.read(true).write(true), path);
+        let file = file.map_err(failed("opening"))?;
         let metadata = file.metadata().map_err(failed("opening"))?;
         let mode = metadata.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {

@@ -5,6 +5,7 @@
 //! of a tile are its rows and the bytes that are wanted; the rows of the last few tiles are kept.
 
 mod bundle;
+pub(super) mod check;
 mod path;
 pub(super) mod seal;
 
@@ -97,6 +98,11 @@ impl Tiles {
             Some(last) => self.tile(last).map(drop),
             None => Ok(()),
         }
+    }
+
+    /// Looks at the files of all of them.
+    pub(super) fn check(&self) -> io::Result<check::TileFaults> {
+        check::check(&self.folder, Some(self.sealed()))
     }
 
     /// Records from a position on, before `end` and in one tile.
@@ -264,6 +270,12 @@ fn place(position: u64) -> usize {
     usize::try_from(position.checked_rem(TILE).unwrap_or(0)).unwrap_or(0)
 }
 
+/// The first and the last position of a tile.
+fn ends(number: u64) -> (u64, u64) {
+    let first = number.saturating_mul(TILE);
+    (first, first.saturating_add(TILE.saturating_sub(1)))
+}
+
 /// What is there is not what was written.
 fn changed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written")
@@ -272,11 +284,19 @@ fn changed() -> io::Error {
 /// What a file that cannot be read means for the record at a position.
 fn failed(position: u64, number: u64, kind: Kind, error: &io::Error) -> ReadError {
     let file = path::below(kind, number);
-    let detail = format!("its tile, {}: {error}", file.display());
+    let (first, last) = ends(number);
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => "it is missing".to_owned(),
+        io::ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
+        _ => error.to_string(),
+    };
+    let file = file.display();
+    let detail = format!("its tile, tile/{file} with the records {first} to {last}: {why}");
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => {
-            damaged(Some(position), detail)
-        }
+        io::ErrorKind::NotFound
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::InvalidData => damaged(Some(position), detail),
         _ => ReadError::Io(detail),
     }
 }

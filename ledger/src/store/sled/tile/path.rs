@@ -13,6 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::super::folder;
+use crate::regular;
 
 /// One of the two files of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +57,21 @@ pub(super) fn below(kind: Kind, number: u64) -> PathBuf {
     parts.iter().rev().collect()
 }
 
+/// The number of a file that lies at this path below the folder of tiles, and which of the two it
+/// is; `None` where no file of a tile has that name.
+pub(super) fn number(path: &Path) -> Option<(Kind, u64)> {
+    let mut parts = path.iter().map(|part| part.to_str());
+    let kind = parts.next()??;
+    let kind = KINDS.into_iter().find(|known| known.name() == kind)?;
+    let mut number = 0_u64;
+    for part in parts {
+        let part = part?;
+        let digits: u64 = part.strip_prefix('x').unwrap_or(part).parse().ok()?;
+        number = number.checked_mul(1_000)?.checked_add(digits)?;
+    }
+    (below(kind, number) == path).then_some((kind, number))
+}
+
 /// Makes the folders, where they are missing, and removes files that never became whole.
 pub(super) fn prepare(tiles: &Path) -> io::Result<()> {
     let wanted = [tiles.to_owned(), unfinished(tiles)];
@@ -75,12 +91,9 @@ pub(super) fn prepare(tiles: &Path) -> io::Result<()> {
 
 /// Writes a file under a name of its own; its bytes are on disk when this returns.
 pub(super) fn write(tiles: &Path, kind: Kind, number: u64, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(new(tiles, kind, number))?;
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true);
+    let mut file = regular::open(options.mode(0o600), &new(tiles, kind, number))?;
     file.write_all(bytes)?;
     file.sync_all()
 }
@@ -110,7 +123,7 @@ pub(super) fn place(
 
 /// Opens a file to read it.
 pub(super) fn open(tiles: &Path, kind: Kind, number: u64) -> io::Result<File> {
-    File::open(tiles.join(below(kind, number)))
+    regular::open_to_read(&tiles.join(below(kind, number)))
 }
 
 #[cfg(test)]
@@ -128,8 +141,21 @@ mod tests {
             (10_000_000, "entries/x010/x000/000"),
         ] {
             assert_eq!(below(Kind::Entries, number), Path::new(path));
+            assert_eq!(
+                super::number(Path::new(path)),
+                Some((Kind::Entries, number))
+            );
         }
         assert_eq!(below(Kind::Content, 42), Path::new("content/042"));
+        for odd in [
+            "entries",
+            "entries/42",
+            "entries/x000/042",
+            "new/042",
+            "content/04a",
+        ] {
+            assert_eq!(number(Path::new(odd)), None, "{odd}");
+        }
     }
 
     #[test]

@@ -118,7 +118,7 @@ fn a_home_without_its_tiles_is_not_written_to() {
     let (store, finding) = SledStore::open_read_only(&place.home(), &place.head()).unwrap();
     let finding = finding.unwrap().to_string();
     assert!(
-        finding.starts_with("the store is damaged: its tile, entries/003"),
+        finding.starts_with("the store is damaged: its tile, tile/entries/003"),
         "{finding}"
     );
     let rest = block_on(store.read_all(Position::new(4 * TILE), 9)).unwrap();
