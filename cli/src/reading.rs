@@ -62,9 +62,14 @@ impl Reading {
             Ok(ledger) => return Ok(Self(Source::Ledger(ledger))),
             Err(error) => error,
         };
+        let cause = error.source.downcast_ref::<OpenError>();
+        let by_a_copy = matches!(cause, Some(OpenError::CopyInUse { .. }));
         // Whatever forbids writing does not forbid reading.
-        if error.kind != Kind::Integrity && error.kind != Kind::Failed {
+        if error.kind != Kind::Integrity && error.kind != Kind::Failed && !by_a_copy {
             return Err(error);
+        }
+        if by_a_copy {
+            warn_of(wiring, &error);
         }
         Self::open_as_it_is(wiring)
     }
@@ -84,13 +89,7 @@ impl Reading {
             Err(error) => return Err(error.into()),
         };
         if let Some(why) = why {
-            let error = CommandError::from(why);
-            wiring
-                .printer
-                .warn(&format!("the ledger takes no writes: {}", error.message()));
-            for hint in &error.hints {
-                wiring.printer.warn(&format!("  hint: {hint}"));
-            }
+            warn_of(wiring, &why.into());
         }
         let store = Arc::new(store);
         let projector = Projector::new(store.clone(), Arc::new(MemoryRows::default()));
@@ -262,6 +261,14 @@ impl Reading {
             }
         }
         contents
+    }
+}
+
+fn warn_of(wiring: &mut Wiring<'_>, error: &CommandError) {
+    let printer = &mut wiring.printer;
+    printer.warn(&format!("the ledger takes no writes: {}", error.message()));
+    for hint in &error.hints {
+        printer.warn(&format!("  hint: {hint}"));
     }
 }
 

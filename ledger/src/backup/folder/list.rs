@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
@@ -93,8 +93,13 @@ impl List {
 
     /// Reads the list of a backup.
     pub(super) fn read(dir: &Path) -> Result<Self, BackupError> {
-        let file = files::open_below(dir, NAME)
-            .map_err(|error| damaged(format!("its list, {}: {error}", dir.join(NAME).display())))?;
+        let cannot = |error: io::Error| match fs::metadata(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                BackupError::Missing(dir.to_owned())
+            }
+            Ok(_) | Err(_) => damaged(format!("its list, {}: {error}", dir.join(NAME).display())),
+        };
+        let file = files::open_below(dir, NAME).map_err(cannot)?;
         let mut text = String::new();
         let read = file.take(LIST_BYTES_MAX).read_to_string(&mut text);
         read.map_err(|error| damaged(format!("its list: {error}")))?;

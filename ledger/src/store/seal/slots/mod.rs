@@ -135,11 +135,20 @@ impl KeyFile {
 
     /// Opens the key file of this ledger.
     pub fn open(path: &Path, ledger: LedgerId) -> Result<Self, KeyFileError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(failed("opening"))?;
+        Self::open_with(OpenOptions::new().read(true).write(true), path, ledger)
+    }
+
+    /// The same where it may lie where nothing can be changed; no key is drawn in it.
+    pub fn open_to_read(path: &Path, ledger: LedgerId) -> Result<Self, KeyFileError> {
+        Self::open_with(OpenOptions::new().read(true), path, ledger)
+    }
+
+    fn open_with(
+        options: &OpenOptions,
+        path: &Path,
+        ledger: LedgerId,
+    ) -> Result<Self, KeyFileError> {
+        let file = options.open(path).map_err(failed("opening"))?;
         let metadata = file.metadata().map_err(failed("opening"))?;
         let mode = metadata.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {
