@@ -4,8 +4,9 @@
 //! a file more, less or other than that, and a link, are errors.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
@@ -136,7 +137,8 @@ impl List {
         for file in &self.files {
             let target = to.join(&file.path);
             if let Some(folder) = target.parent() {
-                fs::create_dir_all(folder).map_err(failed("making a folder"))?;
+                let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+                made.map_err(failed("making a folder"))?;
             }
             if files::copy(dir, &file.path, &target)? != (file.bytes, file.digest) {
                 return Err(damaged(format!(

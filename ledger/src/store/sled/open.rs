@@ -327,12 +327,23 @@ fn open_rows(home: &Path) -> Result<Rows, OpenError> {
                 return Err(OpenError::Io { doing, source });
             }
             Err(RowsError::Clock) => return Err(OpenError::Clock),
-            Err(RowsError::Failed(error)) => return Err(error.into()),
+            Err(RowsError::Failed(error)) => return Err(not_opened(error, home)),
             Err(RowsError::Locked) => thread::park_timeout(LOCK_PAUSE),
         }
     }
     let pid = folder::read_owner(home);
     Err(OpenError::InUse { pid })
+}
+
+/// sled could not open its files. It keeps one of them to be quicker the next time, and reads all
+/// without it; what it may have lost then is told by log and head.
+fn not_opened(error: ReadError, home: &Path) -> OpenError {
+    match (error.into(), folder::sled_snapshot(home)) {
+        (OpenError::Damaged(detail), Some(name)) => OpenError::Damaged(format!(
+            "{detail}; should it be sled/{name} alone, the ledger opens once that file is moved away"
+        )),
+        (error, _) => error,
+    }
 }
 
 /// Reads what every use needs; whatever forbids writing is kept in place of the head file.

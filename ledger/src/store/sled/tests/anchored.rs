@@ -64,7 +64,7 @@ fn no_answer_waits_while_the_head_is_written_behind_it() {
     let store = place.open_with(Behind(move || {
         reached.lock().unwrap().send(()).unwrap();
         // Until the test lets it go.
-        drop(go.lock().unwrap().recv());
+        let _released = go.lock().unwrap().recv();
         Ok(())
     }));
     block_on(append_one(&store, &mut run));

@@ -126,7 +126,7 @@ impl Gate {
 }
 
 impl Faults for Gate {
-    fn reach(&self, point: FaultPoint) -> std::io::Result<()> {
+    fn reach(&self, point: FaultPoint) -> io::Result<()> {
         if point == FaultPoint::BeforeFrame {
             self.reached.lock().unwrap().send(()).unwrap();
             self.go.lock().unwrap().recv().unwrap();
