@@ -34,7 +34,14 @@ fn a_clock_before_1970_is_told_and_nothing_panics() {
         ("data/placet", &["backup", "copy"]),
         (
             "new",
-            &["run", "--model", "script:tidy.toml", "--park", "Tidy."],
+            &[
+                "run",
+                "--model",
+                "script:tidy.toml",
+                "--workspace",
+                "ws",
+                "Tidy.",
+            ],
         ),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
