@@ -42,7 +42,7 @@ impl Faults for Busy {
     }
 
     fn idle(&self) -> Duration {
-        Duration::from_secs(3_600)
+        Duration::from_hours(1)
     }
 }
 
