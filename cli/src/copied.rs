@@ -81,8 +81,11 @@ impl Scratch {
     /// Makes one in a folder.
     pub(crate) fn make_in(folder: &Path) -> Result<Self, CommandError> {
         Self::try_in(folder).map_err(|error| {
-            let what = format!("cannot make a folder in {}: {error}", folder.display());
-            CommandError::new(Kind::Failed, what).hint("TMPDIR names another place")
+            let folder = folder.display();
+            let what = format!("cannot make a folder for a copy of the store in {folder}: {error}");
+            CommandError::new(Kind::Failed, what)
+                .hint("what reads a store that cannot be changed needs room for a copy of a part")
+                .hint("TMPDIR names another place")
         })
     }
 

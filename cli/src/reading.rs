@@ -71,9 +71,14 @@ impl Reading {
             Ok(ledger) => return Ok(Self(Source::Ledger(ledger))),
             Err(error) => error,
         };
+        let cause = error.source.downcast_ref::<OpenError>();
+        let by_a_copy = matches!(cause, Some(OpenError::CopyInUse { .. }));
         // Whatever forbids writing does not forbid reading.
-        if error.kind != Kind::Integrity && error.kind != Kind::Failed {
+        if error.kind != Kind::Integrity && error.kind != Kind::Failed && !by_a_copy {
             return Err(error);
+        }
+        if by_a_copy {
+            say_closed(wiring, &error);
         }
         Self::open_as_it_is(wiring, &error)
     }

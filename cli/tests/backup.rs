@@ -143,7 +143,8 @@ fn a_backup_that_is_killed_leaves_nothing_that_looks_whole() {
     fs::copy(world.path("data/placet/ledger.key"), world.path("kept.key")).unwrap();
     for half in [half.clone(), format!("{half}/whole")] {
         let refused = world.call(&["--home", "new", "restore", &half, "--key", "kept.key"]);
-        assert_eq!(refused.code, 6, "{}", refused.stderr);
+        // Whoever makes anything beside it removes what was left: it is gone by then.
+        assert_eq!(refused.code, 4, "{}", refused.stderr);
         assert!(!world.path("new").exists());
     }
     // It stands in nobody's way, and the next one removes it.
@@ -352,4 +353,51 @@ fn nothing_is_restored_from_inside_of_a_run() {
     assert!(!world.path("new").exists());
     fs::remove_file(world.path("data/placet/running/call")).unwrap();
     assert_eq!(restore().code, 0);
+}
+
+#[test]
+fn a_backup_that_is_nowhere_is_not_found() {
+    let world = World::new();
+    let refused = world.call(&["restore", "nowhere"]);
+    assert_eq!(refused.code, 4, "{}", refused.stderr);
+    assert!(refused.stderr.contains("there is no backup at"));
+    assert!(!world.path("data/placet").exists());
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the program itself is looked at")]
+fn a_restore_says_nothing_of_folders_that_it_made_itself() {
+    let world = World::parked();
+    backup(&world, "copy");
+    lose_all(&world);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_placet"));
+    command.args(["restore", "copy", "--key", "kept.key"]);
+    let output = crate::read_only::at(&mut command, &world).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    // That others had access, for one.
+    assert_eq!(said, "");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the program itself is looked at")]
+fn a_disk_that_is_full_is_told_as_that() {
+    let world = World::parked();
+    fs::create_dir(world.path("full")).unwrap();
+    // A small disk that only this process sees.
+    let script = "mount -t tmpfs -o size=600k none full || exit 77; exec \"$0\" backup full/copy";
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
+    command.arg(env!("CARGO_BIN_EXE_placet"));
+    let Ok(output) = crate::read_only::at(&mut command, &world).output() else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("unshare") || output.status.code() == Some(77) {
+        // This machine lets nobody mount anything.
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the backup was not made"), "{said}");
+    assert!(said.contains("make room there"), "{said}");
 }

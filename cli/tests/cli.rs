@@ -16,9 +16,12 @@ mod attended;
 mod audit;
 mod backup;
 mod broken_config;
+#[cfg(feature = "system-tests")]
+mod clock;
 mod commands;
 #[cfg(feature = "system-tests")]
 mod contain;
+mod copies;
 mod damage;
 mod demands;
 mod docs;
@@ -37,6 +40,7 @@ mod odd_files;
 mod plugin;
 mod policy;
 mod questions;
+mod read_only;
 mod rules;
 mod runs;
 mod shell;

@@ -240,3 +240,25 @@ fn keys_that_others_could_read_are_closed_and_no_damage_to_any_verb() {
         assert_ne!(opened.0, 6, "{args:?}");
     }
 }
+
+#[test]
+fn a_snapshot_of_sled_that_is_cut_is_told_with_what_helps() {
+    let world = World::parked();
+    let sled = world.path("data/placet/sled");
+    let names = fs::read_dir(&sled).unwrap().map(|entry| entry.unwrap());
+    let mut snapshots = names.filter(|it| it.file_name().to_string_lossy().starts_with("snap."));
+    let snapshot = snapshots.next().unwrap();
+    fs::write(snapshot.path(), b"cut").unwrap();
+    let told = format!(
+        "should it be sled/{} alone, the ledger opens once that file is moved away",
+        snapshot.file_name().display()
+    );
+    let verified = world.call(&["audit", "verify"]);
+    assert_eq!(verified.code, 6);
+    assert!(verified.stdout.contains(&told), "{}", verified.stdout);
+    let listed = world.call(&["runs", "list"]);
+    assert_eq!(listed.code, 6);
+    assert!(listed.stderr.contains(&told), "{}", listed.stderr);
+    fs::rename(snapshot.path(), world.path("away")).unwrap();
+    world.records_hold();
+}

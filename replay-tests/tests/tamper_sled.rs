@@ -12,7 +12,7 @@ use placet_ledger::audit::{HeadPosition, Report, verify};
 use placet_ledger::content::Contents;
 use placet_ledger::digest::Digest;
 use placet_ledger::id::{LedgerId, Position};
-use placet_ledger::store::head::HeadFile;
+use placet_ledger::store::head::Head;
 use placet_ledger::store::sled::{OpenError, SledStore};
 use placet_ledger::store::{EventStore, Stored};
 use placet_replay::cut;
@@ -144,10 +144,8 @@ async fn look(folder: &Path) -> Found {
         Ok(opened) => opened,
         Err(error) => return Found::NotOpened(error),
     };
-    let known = HeadFile::open(&head(folder)).ok();
-    let known = known
-        .as_ref()
-        .map(|file| HeadPosition::from(file.current()));
+    let known = Head::read(&head(folder)).ok();
+    let known = known.as_ref().map(HeadPosition::from);
     let report = verify(&store, known, Some(&Gate)).await;
     if why.is_some() || !report.ok {
         return Found::Findings(why, Box::new(report));

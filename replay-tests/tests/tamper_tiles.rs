@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use placet_engine::policy::Gate;
 use placet_ledger::audit::{FindingKind, HeadPosition, Report, verify};
-use placet_ledger::store::head::HeadFile;
+use placet_ledger::store::head::Head;
 use placet_ledger::store::sled::{SealsEarly, SledStore};
 use placet_replay::play::plays;
 use placet_replay::world::{World, ledger_id};
@@ -59,8 +59,8 @@ impl Place {
             self.folder.path().join("head"),
         );
         let (store, _) = SledStore::open_copy(&home, &head, scratch.path()).unwrap();
-        let known = HeadFile::open(&head).unwrap();
-        let known = HeadPosition::from(known.current());
+        let known = Head::read(&head).unwrap();
+        let known = HeadPosition::from(&known);
         verify(&store, Some(known), Some(&Gate)).await
     }
 

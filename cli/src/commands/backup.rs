@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use placet_ledger::backup::is_free;
+use placet_ledger::error::LedgerError;
+use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::error::{CommandError, Kind};
@@ -54,7 +56,7 @@ pub(crate) fn run(args: &BackupArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
     let made = wiring.block_on(ledger.backup(&dir, &|done, all| bar.tell(done, all)));
     bar.end();
     ledger.close();
-    let made = made?;
+    let made = made.map_err(not_made)?;
     let out = BackupOut {
         backup: shown,
         ledger: made.ledger.to_string(),
@@ -76,4 +78,21 @@ pub(crate) fn run(args: &BackupArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
         wiring.printer.note(hint);
     }
     Ok(ExitStatus::Done)
+}
+
+/// What stopped a backup; whoever holds the ledger made it, and tells in words what it was.
+fn not_made(error: LedgerError) -> CommandError {
+    let LedgerError::Failed(why) = error else {
+        return error.into();
+    };
+    let full = [Errno::NOSPC, Errno::DQUOT];
+    let is_full = full
+        .iter()
+        .any(|errno| why.contains(&std::io::Error::from(*errno).to_string()));
+    let error = CommandError::new(Kind::Failed, format!("the backup was not made: {why}"));
+    if is_full {
+        error.hint("make room there, or name a folder on another disk; nothing was left behind")
+    } else {
+        error
+    }
 }

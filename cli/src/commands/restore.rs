@@ -11,7 +11,7 @@ use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Event, PublicKey};
 use placet_ledger::id::{HostId, Position};
 use placet_ledger::run::RunState;
-use placet_ledger::store::head::{HeadError, HeadFile};
+use placet_ledger::store::head::{Head, HeadError};
 use placet_ledger::store::pages::run_list;
 use placet_ledger::store::sled::SledStore;
 use placet_ledger::store::{ReadStore, Stored};
@@ -196,19 +196,19 @@ fn may_take_its_place(home: &Home, backup: &Backup) -> Result<bool, CommandError
         return Err(CommandError::new(Kind::Refused, what)
             .hint("two homes of one ledger would part: use that one, or move it away first"));
     }
-    let head = match HeadFile::open(&own) {
+    let head = match Head::read(&own) {
         Ok(head) => head,
         Err(HeadError::Missing(_)) => return Ok(false),
         Err(error) => return Err(CommandError::new(Kind::Integrity, error)),
     };
-    let (had, size) = (head.current().size(), backup.size);
+    let (had, size) = (head.size(), backup.size);
     if had > size {
         let what = format!("the backup has {size} records, and this ledger had {had}");
         return Err(CommandError::new(Kind::Integrity, what)
             .hint("restore a newer backup")
             .hint("to accept that loss will be possible in a later release (--accept-loss)"));
     }
-    if had == size && head.current().root() != backup.root {
+    if had == size && head.root() != backup.root {
         let what =
             format!("the backup holds another history than this ledger had at {size} records");
         return Err(CommandError::new(Kind::Integrity, what).hint("restore another backup"));
@@ -278,6 +278,7 @@ fn fits(staging: &Home, head_dir: &Path) -> Result<(), CommandError> {
 fn failed(error: BackupError) -> CommandError {
     let kind = match &error {
         BackupError::Damaged(_) | BackupError::Read(_) => Kind::Integrity,
+        BackupError::Missing(_) => Kind::NotFound,
         BackupError::Taken(_) => Kind::Refused,
         BackupError::Append(_) | BackupError::Open(_) | BackupError::Io { .. } => Kind::Failed,
     };

@@ -60,6 +60,9 @@ pub enum BackupError {
     /// Something is there already.
     #[error("there is something at {} already", .0.display())]
     Taken(PathBuf),
+    /// There is no such folder.
+    #[error("there is no backup at {}", .0.display())]
+    Missing(PathBuf),
     /// It is not as it was made.
     #[error("the backup is not as it was made: {0}")]
     Damaged(String),
@@ -89,9 +92,10 @@ impl From<BackupError> for LedgerError {
         match error {
             BackupError::Read(error) => Self::Read(error),
             BackupError::Damaged(_) => Self::Integrity(chain(&error)),
-            BackupError::Taken(_) | BackupError::Append(_) | BackupError::Io { .. } => {
-                Self::Failed(chain(&error))
-            }
+            BackupError::Missing(_)
+            | BackupError::Taken(_)
+            | BackupError::Append(_)
+            | BackupError::Io { .. } => Self::Failed(chain(&error)),
             #[cfg(feature = "sled")]
             BackupError::Open(_) => Self::Failed(chain(&error)),
         }

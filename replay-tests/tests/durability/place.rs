@@ -11,7 +11,7 @@ use placet_engine::policy::Gate;
 use placet_ledger::audit::{HeadPosition, Report, verify};
 use placet_ledger::envelope::Envelope;
 use placet_ledger::event::Event;
-use placet_ledger::store::head::HeadFile;
+use placet_ledger::store::head::Head;
 use placet_ledger::store::sled::SledStore;
 use placet_replay::cut;
 use tempfile::TempDir;
@@ -139,8 +139,8 @@ impl Place {
     pub(super) fn verify(&self) -> Report {
         let scratch = tempfile::tempdir().unwrap();
         let store = self.store(scratch.path()).unwrap();
-        let head = HeadFile::open(&self.head_dir().unwrap()).unwrap();
-        let head = HeadPosition::from(head.current());
+        let head = Head::read(&self.head_dir().unwrap()).unwrap();
+        let head = HeadPosition::from(&head);
         block_on(verify(&store, Some(head), Some(&Gate)))
     }
 }

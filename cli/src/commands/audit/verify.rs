@@ -11,7 +11,7 @@ use placet_engine::policy::Gate;
 use placet_ledger::audit::{HeadPosition, verify, verify_lines, verify_records};
 use placet_ledger::limits::{CONTENT_BYTES_MAX, RECORD_BYTES_MAX};
 use placet_ledger::store::ReadStore;
-use placet_ledger::store::head::HeadFile;
+use placet_ledger::store::head::Head;
 use placet_ledger::store::sled::OpenError;
 
 use crate::error::{CommandError, Kind};
@@ -83,8 +83,8 @@ fn of_ledger(wiring: &mut Wiring<'_>, records: bool) -> Result<Verified, Command
             Err(error) if error.kind == Kind::Conflict => (Arc::new(wiring.reach()?), None),
             Err(error) => return unopened(error),
         };
-        let head = HeadFile::open(&head_dir).ok();
-        let head = head.as_ref().map(|file| HeadPosition::from(file.current()));
+        let head = Head::read(&head_dir).ok();
+        let head = head.as_ref().map(HeadPosition::from);
         let bar = Bar::new(&wiring.printer, "verifying");
         let report = wiring.block_on(async {
             if records {

@@ -7,7 +7,7 @@ use placet_ledger::envelope::Recorded;
 use placet_ledger::event::Event;
 use placet_ledger::id::Position;
 use placet_ledger::ledger::Ledger;
-use placet_ledger::store::head::HeadFile;
+use placet_ledger::store::head::Head;
 use placet_ledger::store::sled::{OpenError, SledStore, TileFaults};
 use placet_ledger::store::{ReadStore, Stored};
 use placet_ledger::time::Timestamp;
@@ -82,12 +82,14 @@ fn looked_at(why: &OpenError) -> &'static str {
         | OpenError::HeadWithoutStore
         | OpenError::Behind { .. }
         | OpenError::Forked { .. }
+        | OpenError::CopyInUse { .. }
         | OpenError::Head(_) => "head_file",
         OpenError::KeysMissing | OpenError::KeysWithoutStore | OpenError::Keys(_) => "content_keys",
         OpenError::Missing(_)
         | OpenError::Exists(_)
         | OpenError::InUse { .. }
         | OpenError::Damaged(_)
+        | OpenError::Clock
         | OpenError::Io { .. } => "store",
     }
 }
@@ -171,9 +173,9 @@ fn format(first: Option<&Recorded>) -> String {
 
 /// How far the head file says that the store had come; it led to this store a moment ago.
 fn head(found: &mut Checkup, head_dir: &Path) {
-    match HeadFile::open(head_dir) {
-        Ok(file) => {
-            let size = file.current().size();
+    match Head::read(head_dir) {
+        Ok(head) => {
+            let size = head.size();
             found.ok("head_file", format!("agrees, at {size} records"));
         }
         Err(error) => found.fail("head_file", error.to_string(), "ask again"),

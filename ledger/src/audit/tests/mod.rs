@@ -119,14 +119,14 @@ fn a_log_of_many_pages_is_walked_to_its_end() {
 #[cfg(feature = "sled")]
 #[test]
 fn the_worked_example_verifies_in_sled_against_its_head_file() {
-    use crate::store::head::HeadFile;
+    use crate::store::head::Head;
     use crate::store::sled::SledStore;
 
     let dir = tempfile::tempdir().unwrap();
     let (home, heads) = (dir.path().join("home"), dir.path().join("heads"));
     let store = SledStore::create(&home, example::ledger(), &heads).unwrap();
     block_on(example::append_to(&store));
-    let head = HeadPosition::from(HeadFile::open(&heads).unwrap().current());
+    let head = HeadPosition::from(&Head::read(&heads).unwrap());
     // The head is written before a permit or an answer is acknowledged, and not for what follows.
     assert_eq!(head.size, 20);
     let report = block_on(verify(&store, Some(head), Some(&Table)));

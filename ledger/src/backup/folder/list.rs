@@ -4,8 +4,9 @@
 //! a file more, less or other than that, and a link, are errors.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::Read;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
@@ -93,8 +94,13 @@ impl List {
 
     /// Reads the list of a backup.
     pub(super) fn read(dir: &Path) -> Result<Self, BackupError> {
-        let file = files::open_below(dir, NAME)
-            .map_err(|error| damaged(format!("its list, {}: {error}", dir.join(NAME).display())))?;
+        let cannot = |error: io::Error| match fs::metadata(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                BackupError::Missing(dir.to_owned())
+            }
+            Ok(_) | Err(_) => damaged(format!("its list, {}: {error}", dir.join(NAME).display())),
+        };
+        let file = files::open_below(dir, NAME).map_err(cannot)?;
         let mut text = String::new();
         let read = file.take(LIST_BYTES_MAX).read_to_string(&mut text);
         read.map_err(|error| damaged(format!("its list: {error}")))?;
@@ -131,7 +137,8 @@ impl List {
         for file in &self.files {
             let target = to.join(&file.path);
             if let Some(folder) = target.parent() {
-                fs::create_dir_all(folder).map_err(failed("making a folder"))?;
+                let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+                made.map_err(failed("making a folder"))?;
             }
             if files::copy(dir, &file.path, &target)? != (file.bytes, file.digest) {
                 return Err(damaged(format!(

@@ -6,6 +6,9 @@
 //!
 //! Two slots of 4 KiB are written by turns, so that a write that dies half-way leaves the other.
 //! Both are there from the beginning: no write has to allocate.
+//!
+//! Copies of a home share one head file. Whoever writes to a store holds a lock on it, so that no
+//! two copies are written to at the same time; whoever only reads it locks and changes nothing.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +18,10 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FlockOperation;
+
 use crate::digest::checksum;
+use crate::lock::try_lock;
 use crate::merkle::{Frontier, Root};
 use crate::regular;
 
@@ -34,6 +40,9 @@ const BODY_BYTES: usize = SLOT_BYTES - 16;
 /// The first incarnation of a store; each loss that a person accepted begins another.
 const FIRST_INCARNATION: u32 = 1;
 
+/// How often the slots are read in a row: whoever has the file may write both of them meanwhile.
+const READS_MAX: usize = 8;
+
 /// Why a head was not read or not written.
 #[derive(Debug, thiserror::Error)]
 pub enum HeadError {
@@ -49,6 +58,9 @@ pub enum HeadError {
     /// There is no head file, which is never taken for a first start.
     #[error("there is no head file at {}", .0.display())]
     Missing(PathBuf),
+    /// Somebody writes to a store that goes with it.
+    #[error("the head file at {} is in use", .0.display())]
+    InUse(PathBuf),
     /// Neither slot checks, or they do not belong together.
     #[error("the head file is damaged")]
     Damaged,
@@ -82,6 +94,19 @@ pub struct Head {
 }
 
 impl Head {
+    /// Reads the newest head in `dir`, whoever has the file; nothing is changed or locked.
+    pub fn read(dir: &Path) -> Result<Self, HeadError> {
+        let file = open(OpenOptions::new().read(true), dir)?;
+        let mut read = newest(&file);
+        for _ in 1..READS_MAX {
+            if !matches!(read, Err(HeadError::Damaged)) {
+                break;
+            }
+            read = newest(&file);
+        }
+        read.map(|(head, _)| head)
+    }
+
     /// How often the head was written.
     pub const fn sequence(&self) -> u64 {
         self.sequence
@@ -194,22 +219,15 @@ impl HeadFile {
         })
     }
 
-    /// Opens the head file in `dir`. Where one slot is torn, the other one counts.
+    /// Opens the head file in `dir` to write it, and locks it for as long as it is open. Where one
+    /// slot is torn, the other one counts.
     pub fn open(dir: &Path) -> Result<Self, HeadError> {
-        let path = dir.join(FILE_NAME);
-        let file = match regular::open(OpenOptions::new().read(true).write(true), &path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(HeadError::Missing(path));
-            }
-            other => other.map_err(failed("opening"))?,
-        };
-        let (current, older) = match (read_slot(&file, 0)?, read_slot(&file, 1)?) {
-            (Some(head), None) => (head, 1),
-            (None, Some(head)) => (head, 0),
-            (Some(first), Some(second)) if follows(&first, &second) => (second, 0),
-            (Some(first), Some(second)) if follows(&second, &first) => (first, 1),
-            (Some(_), Some(_)) | (None, None) => return Err(HeadError::Damaged),
-        };
+        let file = open(OpenOptions::new().read(true).write(true), dir)?;
+        let locked = try_lock(&file, FlockOperation::NonBlockingLockExclusive);
+        if !locked.map_err(failed("locking"))? {
+            return Err(HeadError::InUse(dir.join(FILE_NAME)));
+        }
+        let (current, older) = newest(&file)?;
         // A dead process may have written the current slot and not synced it; the next write
         // goes over the other one, and one of the two must always be on disk.
         file.sync_data().map_err(failed("syncing"))?;
@@ -248,6 +266,37 @@ impl HeadFile {
         self.current = head;
         self.older = 1_u64.saturating_sub(self.older);
         Ok(())
+    }
+}
+
+impl AsRef<Head> for HeadFile {
+    fn as_ref(&self) -> &Head {
+        &self.current
+    }
+}
+
+impl AsRef<Head> for Head {
+    fn as_ref(&self) -> &Head {
+        self
+    }
+}
+
+fn open(options: &mut OpenOptions, dir: &Path) -> Result<File, HeadError> {
+    let path = dir.join(FILE_NAME);
+    match regular::open(options, &path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(HeadError::Missing(path)),
+        other => other.map_err(failed("opening")),
+    }
+}
+
+/// The newest head, and the slot that does not hold it.
+fn newest(file: &File) -> Result<(Head, u64), HeadError> {
+    match (read_slot(file, 0)?, read_slot(file, 1)?) {
+        (Some(head), None) => Ok((head, 1)),
+        (None, Some(head)) => Ok((head, 0)),
+        (Some(first), Some(second)) if follows(&first, &second) => Ok((second, 0)),
+        (Some(first), Some(second)) if follows(&second, &first) => Ok((first, 1)),
+        (Some(_), Some(_)) | (None, None) => Err(HeadError::Damaged),
     }
 }
 

@@ -58,22 +58,41 @@ fn a_torn_write_leaves_the_other_slot() {
         let torn = [&after[..cut], &before[cut..]].concat();
         let whole = torn == after;
         put(dir.path(), &torn);
-        let opened = HeadFile::open(dir.path()).unwrap();
-        assert_eq!(opened.current().size(), if whole { 14 } else { 9 }, "{cut}");
+        let opened = Head::read(dir.path()).unwrap();
+        assert_eq!(opened.size(), if whole { 14 } else { 9 }, "{cut}");
     }
     for index in 4096..8192 {
         let mut rotten = after.clone();
         rotten[index] ^= 1;
         put(dir.path(), &rotten);
-        let opened = HeadFile::open(dir.path()).unwrap();
-        assert_eq!(opened.current().size(), 9, "{index}");
+        let opened = Head::read(dir.path()).unwrap();
+        assert_eq!(opened.size(), 9, "{index}");
     }
-    let mut opened = HeadFile::open(dir.path()).unwrap();
-    opened.write(&frontier(15)).unwrap();
-    let mut opened = HeadFile::open(dir.path()).unwrap();
-    assert_eq!(opened.current().size(), 15);
-    opened.write(&frontier(16)).unwrap();
+    for size in [15, 16] {
+        let mut opened = HeadFile::open(dir.path()).unwrap();
+        opened.write(&frontier(size)).unwrap();
+        assert_eq!(Head::read(dir.path()).unwrap(), *opened.current());
+    }
     assert_eq!(HeadFile::open(dir.path()).unwrap().current().size(), 16);
+}
+
+#[test]
+fn whoever_writes_is_alone_and_whoever_reads_waits_for_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(HeadFile::create(dir.path(), &frontier(2)).unwrap());
+    let mut one = HeadFile::open(dir.path()).unwrap();
+    let path = dir.path().join(FILE_NAME);
+    let other = HeadFile::open(dir.path()).unwrap_err();
+    assert!(
+        matches!(&other, HeadError::InUse(at) if *at == path),
+        "{other:?}"
+    );
+    one.write(&frontier(3)).unwrap();
+    let before = bytes(dir.path());
+    assert_eq!(Head::read(dir.path()).unwrap(), *one.current());
+    assert_eq!(bytes(dir.path()), before);
+    drop(one);
+    assert_eq!(HeadFile::open(dir.path()).unwrap().current().size(), 3);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! A group is compared append by append, each against what the ones before it would leave. Then:
 //! one frame to the log, with one write and one `fdatasync`; the head file where something outside
-//! will rest on the group; memory, which readers see; and only then the answers. After any error
+//! will rest on the group (else the anchor writes it later); memory, which readers see; and only then the answers. After any error
 //! of these the store is closed for writing, and so it is where the disk takes longer than can be
 //! waited for: what lies on disk is known again once it is opened.
 
@@ -15,6 +15,7 @@ use std::sync::mpsc::Receiver;
 use futures_channel::oneshot;
 use rustix::fs::fstatvfs;
 
+use super::anchor::Anchor;
 use super::draft::{Draft, Ready};
 use super::fault::{FaultPoint, Faults};
 use super::keyring::Sealed;
@@ -28,7 +29,7 @@ use crate::id::Position;
 use crate::limits::ROOM_BYTES_MIN;
 use crate::merkle::Frontier;
 use crate::store::check::{Attempt, Verdict};
-use crate::store::head::{HeadError, HeadFile};
+use crate::store::head::HeadError;
 use crate::store::{AppendError, Appended, chain};
 
 /// Records that one group may hold before no other append is added to it.
@@ -79,7 +80,7 @@ pub(super) struct Pen {
 pub(super) struct Committer {
     pub(super) shared: Arc<Shared>,
     pub(super) pen: Pen,
-    pub(super) head: HeadFile,
+    pub(super) anchor: Arc<Anchor>,
     pub(super) frontier: Frontier,
     pub(super) known: Heads,
     pub(super) faults: Arc<dyn Faults>,
@@ -103,7 +104,7 @@ impl Committer {
 
     /// Leaves a head that is as new as the store.
     fn settle(&mut self) -> Result<(), CommitError> {
-        Ok(self.head.write(&self.frontier)?)
+        Ok(self.anchor.write(&self.frontier)?)
     }
 
     fn commit(&mut self, group: Vec<Request>) {
@@ -176,8 +177,7 @@ impl Committer {
         self.pen.sync()?;
         reach(FaultPoint::AfterSync)?;
         if ready.anchored || self.is_head_behind(&ready.frontier) {
-            self.head.write(&ready.frontier)?;
-            self.shared.tiles.anchor(ready.frontier.size());
+            self.anchor.write(&ready.frontier)?;
         }
         reach(FaultPoint::BeforeAnswer)?;
         self.frontier = ready.frontier.clone();
@@ -194,12 +194,13 @@ impl Committer {
             self.shared.settle(stream);
         }
         self.known.extend(ready.heads);
+        self.anchor.later(&self.frontier);
         Ok(())
     }
 
     /// Nothing above the head is sealed: it must go on where nothing else rests on it, too.
     fn is_head_behind(&self, frontier: &Frontier) -> bool {
-        let behind = frontier.size().checked_sub(self.head.current().size());
+        let behind = frontier.size().checked_sub(self.anchor.size());
         behind.is_some_and(|behind| behind >= self.faults.sealing().head)
     }
 

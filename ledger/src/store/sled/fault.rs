@@ -1,4 +1,4 @@
-//! Places in a commit, and in sealing, where a test can make it fail, or look at what lies on disk
+//! Places in a commit, in sealing and in writing the head, where a test can make it fail, or look at what lies on disk
 //! by then.
 
 use std::io;
@@ -9,7 +9,11 @@ use super::tile::TILE;
 /// A disk that takes longer to sync a group does not come back, or is no disk to rely on.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A place in a commit, or in sealing.
+/// Appends of one run follow each other faster than this while nobody is waited for; whoever cuts
+/// the log by hand does not.
+const IDLE: Duration = Duration::from_millis(50);
+
+/// A place in a commit, in sealing, or in writing the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultPoint {
     /// Nothing was written.
@@ -28,6 +32,8 @@ pub enum FaultPoint {
     TilesSynced,
     /// The rows of one of them are gone, which may not be on disk.
     RowsRemoved,
+    /// The head is to be written, behind the answers.
+    HeadBehind,
 }
 
 /// When records leave sled for tiles.
@@ -69,12 +75,17 @@ impl Default for Sealing {
 
 /// Decides what happens at these places.
 pub trait Faults: Send + Sync {
-    /// Called by committer and mover at each place; an error is taken as one of the disk.
+    /// Called by committer, mover and anchor at each place; an error is taken as one of the disk.
     fn reach(&self, point: FaultPoint) -> io::Result<()>;
 
     /// How long writing one group may take before the store is closed for writing.
     fn patience(&self) -> Duration {
         PATIENCE
+    }
+
+    /// How long no append must come before the head is written behind the answers.
+    fn idle(&self) -> Duration {
+        IDLE
     }
 
     /// When records leave sled.

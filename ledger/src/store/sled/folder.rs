@@ -1,12 +1,17 @@
 //! The folder of a store: names in it, modes, syncs, and the note of who has it open.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::id::LedgerId;
 use crate::regular;
+
+/// In the folder of a head file: who has which copy of the store open.
+const HOLDER: &str = "holder";
 
 /// sled's folder.
 pub(super) fn sled(home: &Path) -> PathBuf {
@@ -36,6 +41,13 @@ pub(super) fn snapshots(home: &Path) -> PathBuf {
 /// sled's one file, on which it holds its lock.
 pub(super) fn sled_file(home: &Path) -> PathBuf {
     sled(home).join("db")
+}
+
+/// The name of the file that sled reads to be quicker, where there is one.
+pub(super) fn sled_snapshot(home: &Path) -> Option<String> {
+    let names = fs::read_dir(sled(home)).ok()?.filter_map(Result::ok);
+    let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    names.find(|name| name.starts_with("snap."))
 }
 
 /// The keys of streams.
@@ -129,13 +141,18 @@ pub(super) fn restrict(home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes the keys to everyone but their owner; says if it had to.
+/// Closes the keys to everyone but their owner, where they are not; says if it had to.
 pub(super) fn restrict_keys(home: &Path) -> io::Result<()> {
     let keys = keys(home);
     // What is no file is not opened, and what a link leads to is not ours to change.
-    let there = fs::symlink_metadata(&keys);
-    if there.is_ok_and(|there| there.is_file())
-        && let Some((path, found)) = mend(&keys, 0o600)?
+    let mode = match fs::symlink_metadata(&keys) {
+        Ok(there) if there.is_file() => there.permissions().mode() & 0o7777,
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if mode & 0o7077 != 0
+        && let Some((path, found)) = mend(&keys, mode & 0o700)?
     {
         tell(&path, found);
     }
@@ -176,7 +193,8 @@ fn mend(path: &Path, wanted: u32) -> io::Result<Option<(PathBuf, u32)>> {
     Ok(Some((path.to_owned(), found)))
 }
 
-/// Copies the regular files of a folder and of those in it.
+/// Copies the regular files of a folder and of those in it; the copies can be written to, whatever
+/// they are copies of.
 pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     make(to)?;
     for entry in fs::read_dir(from)? {
@@ -186,7 +204,9 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
         if kind.is_dir() {
             copy(&entry.path(), &target)?;
         } else if kind.is_file() {
-            fs::copy(entry.path(), target)?;
+            let mut options = OpenOptions::new();
+            let options = options.write(true).create_new(true).mode(0o600);
+            io::copy(&mut File::open(entry.path())?, &mut options.open(target)?)?;
         }
     }
     Ok(())
@@ -217,6 +237,35 @@ pub(super) fn read_owner(home: &Path) -> Option<u32> {
     regular::read_text(&owner(home)).ok()?.trim().parse().ok()
 }
 
+/// Who has a store open, as noted beside its head file, which copies of the store share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The process.
+    pub pid: u32,
+    /// The folder of the copy that it has open.
+    pub home: PathBuf,
+}
+
+/// Notes beside the head file which copy of the store is in use, by this process.
+pub(super) fn note_holder(head_dir: &Path, home: &Path) -> io::Result<()> {
+    let home = home.canonicalize()?;
+    let mut note = format!("{}\n", std::process::id()).into_bytes();
+    note.extend_from_slice(home.as_os_str().as_bytes());
+    write_bytes(&head_dir.join(HOLDER), &note)
+}
+
+/// Who noted that last; it counts while the head file is locked.
+pub(super) fn read_holder(head_dir: &Path) -> Option<Holder> {
+    let note = regular::read(&head_dir.join(HOLDER)).ok()?;
+    let line = note.iter().position(|byte| *byte == b'\n')?;
+    let (pid, home) = note.split_at_checked(line)?;
+    let home = OsStr::from_bytes(home.get(1..)?);
+    Some(Holder {
+        pid: std::str::from_utf8(pid).ok()?.parse().ok()?,
+        home: PathBuf::from(home),
+    })
+}
+
 /// Notes which ledger it is.
 pub(super) fn write_ledger(home: &Path, id: LedgerId) -> io::Result<()> {
     write(&ledger(home), &id.to_string())
@@ -229,9 +278,13 @@ pub(super) fn read_ledger(home: &Path) -> Option<LedgerId> {
 }
 
 fn write(path: &Path, line: &str) -> io::Result<()> {
+    write_bytes(path, format!("{line}\n").as_bytes())
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let options = options.write(true).create(true).truncate(true);
     let mut file = regular::open(options.mode(0o600), path)?;
-    file.write_all(format!("{line}\n").as_bytes())?;
+    file.write_all(bytes)?;
     file.sync_all()
 }

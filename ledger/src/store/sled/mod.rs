@@ -8,7 +8,8 @@
 //! <home>/snapshots states of long runs, sealed: a cache
 //! <home>/keys    keys of streams: contents lie everywhere sealed, never in clear
 //! <home>/ledger  which ledger it is        <home>/owner  which process has it open
-//! <head dir>     how far the store had come, outside of what a backup copies together
+//! <head dir>     how far the store had come, outside of what a backup copies together, and who has
+//!                which copy of the store open
 //! ```
 //!
 //! An append is checked and sealed at the caller's, queued, compared and written by the committer
@@ -18,6 +19,7 @@
 //! is synced by us, what it panics about is caught, and what it may have lost is told by the log
 //! and by the head file (`recover`, `open`).
 
+mod anchor;
 mod blocks;
 mod commit;
 mod contents;
@@ -58,6 +60,7 @@ use std::thread::{self, JoinHandle};
 use async_trait::async_trait;
 use futures_channel::oneshot;
 
+use self::anchor::Anchor;
 use self::blocks::Blocks;
 use self::commit::{Committer, Request};
 use self::memory::Heads;
@@ -67,6 +70,7 @@ use self::shared::{Reserved, Shared};
 use self::tile::seal::Sealer;
 use self::watch::Watch;
 use super::check::Attempt;
+use super::head::{Head, HeadFile};
 use super::projections::ProjectionStore;
 use super::snapshots::SnapshotStore;
 use super::{
@@ -79,6 +83,7 @@ use crate::id::{LedgerId, Position, StreamId, Version};
 #[cfg(any(test, feature = "conformance"))]
 pub use fault::SealsEarly;
 pub use fault::{FaultPoint, Faults, NoFaults, Sealing};
+pub use folder::Holder;
 pub use open::{OpenError, StoreLock};
 pub use tile::check::TileFaults;
 
@@ -106,7 +111,41 @@ struct Threads {
     committer: JoinHandle<()>,
     mover: JoinHandle<()>,
     watcher: JoinHandle<()>,
+    anchorer: JoinHandle<()>,
     watch: Arc<Watch>,
+    anchor: Arc<Anchor>,
+}
+
+impl Threads {
+    fn start(
+        shared: &Arc<Shared>,
+        committer: Committer,
+        mover: Mover,
+        (watch, anchor): (Arc<Watch>, Arc<Anchor>),
+        faults: Arc<dyn Faults>,
+    ) -> io::Result<Self> {
+        let (queue, waiting) = sync_channel(QUEUE_APPENDS);
+        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
+            let named = thread::Builder::new().name(format!("placet-{name}"));
+            named.spawn(work)
+        };
+        let (watching, watched) = (Arc::clone(&watch), Arc::clone(shared));
+        let patience = faults.patience();
+        let watcher = spawn("watch", Box::new(move || watching.run(&watched, patience)))?;
+        let anchoring = Arc::clone(&anchor);
+        let anchorer = spawn("anchor", Box::new(move || anchoring.run(&*faults)))?;
+        let mover = spawn("move", Box::new(move || mover.run()))?;
+        let committer = spawn("commit", Box::new(move || committer.run(&waiting)))?;
+        Ok(Self {
+            queue,
+            committer,
+            mover,
+            watcher,
+            anchorer,
+            watch,
+            anchor,
+        })
+    }
 }
 
 impl SledStore {
@@ -151,7 +190,7 @@ impl SledStore {
         home: &Path,
         head_dir: &Path,
     ) -> Result<(Self, Option<OpenError>), OpenError> {
-        open::open(home, head_dir).map(|opened| Self::closed(home, opened))
+        open::open_to_read(home, head_dir).map(|opened| Self::closed(home, opened))
     }
 
     /// The same, from a copy in `scratch`, a folder that exists: sled changes what it opens.
@@ -203,6 +242,15 @@ impl SledStore {
         self.shared.moving.settle();
     }
 
+    /// Waits until the head file is so far; says how far it is.
+    #[cfg(test)]
+    fn anchored(&self, size: u64) -> u64 {
+        let threads = self.threads.lock().unwrap();
+        let anchor = threads.as_ref().map(|threads| Arc::clone(&threads.anchor));
+        drop(threads);
+        anchor.map_or(0, |anchor| anchor.reached(size))
+    }
+
     /// Writes what waits, then the head file, and stops; later appends hear `Poisoned`.
     pub fn close(&self) {
         let threads = self
@@ -214,15 +262,21 @@ impl SledStore {
         drop(threads.queue);
         let committed = threads.committer.join();
         threads.watch.stop();
+        threads.anchor.stop();
         self.shared.moving.close();
         let (moved, watched) = (threads.mover.join(), threads.watcher.join());
-        if committed.and(moved).and(watched).is_err() {
+        let anchored = threads.anchorer.join();
+        if committed.and(moved).and(watched).and(anchored).is_err() {
             self.shared.close("a thread of the store panicked");
         }
         self.shared.close("the store was closed");
     }
 
-    fn start(home: &Path, opened: Opened, faults: Arc<dyn Faults>) -> Result<Self, OpenError> {
+    fn start(
+        home: &Path,
+        opened: Opened<HeadFile>,
+        faults: Arc<dyn Faults>,
+    ) -> Result<Self, OpenError> {
         let Opened {
             shared,
             frontier,
@@ -232,9 +286,8 @@ impl SledStore {
             head,
         } = opened;
         let (head, shared) = (head?, Arc::new(shared));
-        shared.tiles.anchor(head.current().size());
+        let anchor = Arc::new(Anchor::new(Arc::clone(&shared), head));
         let watch = Arc::new(Watch::default());
-        let patience = faults.patience();
         let failed = |source| OpenError::Io {
             doing: "starting the store",
             source,
@@ -258,35 +311,21 @@ impl SledStore {
         let committer = Committer {
             shared: Arc::clone(&shared),
             pen,
-            head,
+            anchor: Arc::clone(&anchor),
             frontier,
             known: Heads::new(),
-            faults,
+            faults: Arc::clone(&faults),
             watch: Arc::clone(&watch),
         };
-        let (queue, waiting) = sync_channel(QUEUE_APPENDS);
-        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
-            let named = thread::Builder::new().name(format!("placet-{name}"));
-            named.spawn(work).map_err(failed)
-        };
-        let (watching, watched) = (Arc::clone(&watch), Arc::clone(&shared));
-        let watcher = spawn("watch", Box::new(move || watching.run(&watched, patience)))?;
-        let mover = spawn("move", Box::new(move || mover.run()))?;
-        let committer = spawn("commit", Box::new(move || committer.run(&waiting)))?;
+        let threads = Threads::start(&shared, committer, mover, (watch, anchor), faults);
         Ok(Self {
+            threads: Mutex::new(Some(threads.map_err(failed)?)),
             shared,
             snapshots: folder::snapshots(home),
-            threads: Mutex::new(Some(Threads {
-                queue,
-                committer,
-                mover,
-                watcher,
-                watch,
-            })),
         })
     }
 
-    fn closed(home: &Path, opened: Opened) -> (Self, Option<OpenError>) {
+    fn closed(home: &Path, opened: Opened<Head>) -> (Self, Option<OpenError>) {
         let finding = opened.head.err();
         let reason = finding.as_ref().map_or_else(
             || "it was opened to be read".to_owned(),

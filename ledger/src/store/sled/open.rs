@@ -13,6 +13,7 @@ use std::time::Duration;
 use ::sled::Batch;
 
 use super::commit::Pen;
+use super::folder::Holder;
 use super::keyring::Keyring;
 use super::recover::{Recovered, recover};
 use super::rows::{Rows, RowsError};
@@ -24,7 +25,7 @@ use crate::digest::{Purpose, digest};
 use crate::id::{LedgerId, Position};
 use crate::limits::PAGE_RECORDS_MAX;
 use crate::merkle::Frontier;
-use crate::store::head::{HeadError, HeadFile};
+use crate::store::head::{Head, HeadError, HeadFile};
 use crate::store::seal::{KeyFile, KeyFileError};
 use crate::store::{ReadError, chain};
 
@@ -48,6 +49,14 @@ pub enum OpenError {
     InUse {
         /// The process, if it left a note.
         pid: Option<u32>,
+    },
+    /// Somebody has another copy of it open.
+    #[error("{}", in_use_elsewhere(holder.as_ref(), head))]
+    CopyInUse {
+        /// Who, if they left a note.
+        holder: Option<Holder>,
+        /// The head file that goes with both.
+        head: PathBuf,
     },
     /// What is there is no whole store.
     #[error("the store is damaged: {0}")]
@@ -78,6 +87,9 @@ pub enum OpenError {
         /// Up to here it was another one.
         head_size: u64,
     },
+    /// sled cannot open anything at such a time.
+    #[error("the clock of this machine is before 1970")]
+    Clock,
     /// The head file failed.
     #[error("the head of the store cannot be read")]
     Head(#[source] HeadError),
@@ -115,8 +127,20 @@ fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> OpenError {
     move |source| OpenError::Io { doing, source }
 }
 
-/// A store that was opened and looked at.
-pub(super) struct Opened {
+fn in_use_elsewhere(holder: Option<&Holder>, head: &Path) -> String {
+    let head = head.display();
+    let by = holder.map_or_else(String::new, |holder| {
+        format!(
+            ": process {} has {} open",
+            holder.pid,
+            holder.home.display()
+        )
+    });
+    format!("another copy of this ledger is in use{by}; its head file at {head} is locked")
+}
+
+/// A store that was opened and looked at; `H` is its head, or the file of it, locked to be written.
+pub(super) struct Opened<H> {
     pub(super) shared: Shared,
     pub(super) frontier: Frontier,
     /// The tree over all records in sled and in tiles.
@@ -125,7 +149,7 @@ pub(super) struct Opened {
     pub(super) sealed: Frontier,
     pub(super) pen: Pen,
     /// Its head file, or why there can be no more writing.
-    pub(super) head: Result<HeadFile, OpenError>,
+    pub(super) head: Result<H, OpenError>,
 }
 
 /// Makes an empty store in a folder of another name, which is renamed once it is whole.
@@ -198,10 +222,20 @@ pub(super) fn try_lock(home: &Path, head_dir: &Path) -> Result<Option<StoreLock>
 }
 
 /// Opens what is there, whatever its head says, once whoever had it has let it go.
-pub(super) fn open(home: &Path, head_dir: &Path) -> Result<Opened, OpenError> {
+pub(super) fn open(home: &Path, head_dir: &Path) -> Result<Opened<HeadFile>, OpenError> {
+    open_locked(wait_for_lock(home, head_dir)?, head_dir)
+}
+
+/// The same to read it: another copy of it may be in use.
+pub(super) fn open_to_read(home: &Path, head_dir: &Path) -> Result<Opened<Head>, OpenError> {
+    let lock = wait_for_lock(home, head_dir)?;
+    open_under(lock, || read_head(head_dir))
+}
+
+fn wait_for_lock(home: &Path, head_dir: &Path) -> Result<StoreLock, OpenError> {
     for _ in 0..LOCK_TRIES {
         if let Some(lock) = try_lock(home, head_dir)? {
-            return open_locked(lock, head_dir);
+            return Ok(lock);
         }
         thread::park_timeout(LOCK_PAUSE);
     }
@@ -209,8 +243,20 @@ pub(super) fn open(home: &Path, head_dir: &Path) -> Result<Opened, OpenError> {
     Err(OpenError::InUse { pid })
 }
 
-/// Opens what is there under its lock.
-pub(super) fn open_locked(lock: StoreLock, head_dir: &Path) -> Result<Opened, OpenError> {
+/// Opens what is there under its lock, to write it.
+pub(super) fn open_locked(lock: StoreLock, head_dir: &Path) -> Result<Opened<HeadFile>, OpenError> {
+    // Before anything of this copy is changed.
+    let head = match lock_head(&lock.home, head_dir) {
+        Err(error @ OpenError::CopyInUse { .. }) => return Err(error),
+        head => head,
+    };
+    open_under(lock, || head)
+}
+
+fn open_under<H: AsRef<Head>>(
+    lock: StoreLock,
+    head: impl FnOnce() -> Result<H, OpenError>,
+) -> Result<Opened<H>, OpenError> {
     let StoreLock { home, owner } = lock;
     let home = home.as_path();
     rows::check_files(&folder::sled(home))?;
@@ -221,14 +267,18 @@ pub(super) fn open_locked(lock: StoreLock, head_dir: &Path) -> Result<Opened, Op
         .and_then(|()| folder::sync_tree(&folder::sled(home)))
         .and_then(|()| folder::sync(home))
         .map_err(failed("syncing the folder of the store"))?;
-    let mut opened = look(home, rows, head_dir, true)?;
+    let mut opened = look(home, rows, head, true)?;
     opened.shared.own(owner);
     Ok(opened)
 }
 
 /// Opens a copy of sled's folder, made while nobody has the store; the store stays as it is. Its
 /// keys alone are closed to others, as at any opening: open ones are not read.
-pub(super) fn open_copy(home: &Path, head_dir: &Path, scratch: &Path) -> Result<Opened, OpenError> {
+pub(super) fn open_copy(
+    home: &Path,
+    head_dir: &Path,
+    scratch: &Path,
+) -> Result<Opened<Head>, OpenError> {
     if !folder::sled_file(home).exists() {
         return Err(absent(home, head_dir));
     }
@@ -242,7 +292,7 @@ pub(super) fn open_copy(home: &Path, head_dir: &Path, scratch: &Path) -> Result<
     folder::copy(&folder::sled(home), &folder::sled(scratch))
         .map_err(failed("copying the store"))?;
     // Held until everything was looked at: nobody may append meanwhile.
-    let opened = look(home, open_rows(scratch)?, head_dir, false);
+    let opened = look(home, open_rows(scratch)?, || read_head(head_dir), false);
     drop(owner);
     opened
 }
@@ -262,7 +312,7 @@ fn lock(home: &Path, file: &File) -> Result<(), OpenError> {
 
 /// What the absence of sled's file means.
 fn absent(home: &Path, head_dir: &Path) -> OpenError {
-    match HeadFile::open(head_dir) {
+    match Head::read(head_dir) {
         Err(HeadError::Missing(_)) if folder::keys(home).exists() => OpenError::KeysWithoutStore,
         Err(HeadError::Missing(_)) => OpenError::Missing(home.to_owned()),
         Ok(_) | Err(_) => OpenError::HeadWithoutStore,
@@ -278,7 +328,8 @@ fn open_rows(home: &Path) -> Result<Rows, OpenError> {
                 let doing = "making room to open the store";
                 return Err(OpenError::Io { doing, source });
             }
-            Err(RowsError::Failed(error)) => return Err(error.into()),
+            Err(RowsError::Clock) => return Err(OpenError::Clock),
+            Err(RowsError::Failed(error)) => return Err(not_opened(error, home)),
             Err(RowsError::Locked) => thread::park_timeout(LOCK_PAUSE),
         }
     }
@@ -286,8 +337,24 @@ fn open_rows(home: &Path) -> Result<Rows, OpenError> {
     Err(OpenError::InUse { pid })
 }
 
+/// sled could not open its files. It keeps one of them to be quicker the next time, and reads all
+/// without it; what it may have lost then is told by log and head.
+fn not_opened(error: ReadError, home: &Path) -> OpenError {
+    match (error.into(), folder::sled_snapshot(home)) {
+        (OpenError::Damaged(detail), Some(name)) => OpenError::Damaged(format!(
+            "{detail}; should it be sled/{name} alone, the ledger opens once that file is moved away"
+        )),
+        (error, _) => error,
+    }
+}
+
 /// Reads what every use needs; whatever forbids writing is kept in place of the head file.
-fn look(home: &Path, rows: Rows, head_dir: &Path, write: bool) -> Result<Opened, OpenError> {
+fn look<H: AsRef<Head>>(
+    home: &Path,
+    rows: Rows,
+    head: impl FnOnce() -> Result<H, OpenError>,
+    write: bool,
+) -> Result<Opened<H>, OpenError> {
     let ledger = rows.get(keys::FORMAT)?;
     let ledger = ledger.as_deref().and_then(values::decode_format);
     let ledger = ledger.ok_or_else(|| OpenError::Damaged("it has no ledger id".to_owned()))?;
@@ -301,7 +368,7 @@ fn look(home: &Path, rows: Rows, head_dir: &Path, write: bool) -> Result<Opened,
     } = recover(&rows, &folder::log(home), write)?;
     let in_memory = memory.index.heads.keys().next_back().copied();
     let last = read::last_ordinal(&rows)?.max(in_memory);
-    let keyring = open_keys(home, ledger, last);
+    let keyring = open_keys(home, ledger, last, write);
     let (keyring, no_keys) = match keyring {
         Ok(keyring) => (Some(keyring), None),
         Err(error) => (None, Some(error)),
@@ -310,9 +377,9 @@ fn look(home: &Path, rows: Rows, head_dir: &Path, write: bool) -> Result<Opened,
     let tiles = Tiles::new(folder::tile(home), sealed.size());
     let memory = (memory, &frontier);
     let shared = Shared::new((ledger, keyring), (rows, tiles), large.clone(), memory);
-    let head = open_head(head_dir)
+    let head = head()
         .and_then(|file| Ok(shared.tiles.check_last().map(|()| file)?))
-        .and_then(|file| follows(&shared, &frontier, &file).map(|()| file))
+        .and_then(|file| follows(&shared, &frontier, file.as_ref()).map(|()| file))
         .and_then(|file| finding.map_or(Ok(file), |found| Err(OpenError::Damaged(found))))
         .and_then(|file| no_keys.map_or(Ok(file), Err));
     if write && head.is_ok() {
@@ -332,26 +399,60 @@ fn look(home: &Path, rows: Rows, head_dir: &Path, write: bool) -> Result<Opened,
     })
 }
 
-fn open_head(head_dir: &Path) -> Result<HeadFile, OpenError> {
-    match HeadFile::open(head_dir) {
-        Ok(file) => Ok(file),
-        Err(HeadError::Missing(_)) => Err(OpenError::HeadMissing),
-        Err(error) => Err(OpenError::Head(error)),
+fn read_head(head_dir: &Path) -> Result<Head, OpenError> {
+    Head::read(head_dir).map_err(no_head)
+}
+
+fn no_head(error: HeadError) -> OpenError {
+    match error {
+        HeadError::Missing(_) => OpenError::HeadMissing,
+        error => OpenError::Head(error),
     }
 }
 
-fn open_keys(home: &Path, ledger: LedgerId, last: Option<u32>) -> Result<Keyring, OpenError> {
+/// The head file, once whoever had a copy of this store has let it go, with a note of who has it.
+fn lock_head(home: &Path, head_dir: &Path) -> Result<HeadFile, OpenError> {
+    let mut head = PathBuf::new();
+    for _ in 0..LOCK_TRIES {
+        match HeadFile::open(head_dir) {
+            Ok(file) => {
+                if let Err(error) = folder::note_holder(head_dir, home) {
+                    // Whoever is refused hears less; the lock holds all the same.
+                    tracing::debug!(%error, "who has the head file was not noted");
+                }
+                return Ok(file);
+            }
+            Err(HeadError::InUse(path)) => head = path,
+            Err(error) => return Err(no_head(error)),
+        }
+        thread::park_timeout(LOCK_PAUSE);
+    }
+    let holder = folder::read_holder(head_dir);
+    Err(OpenError::CopyInUse { holder, head })
+}
+
+fn open_keys(
+    home: &Path,
+    ledger: LedgerId,
+    last: Option<u32>,
+    write: bool,
+) -> Result<Keyring, OpenError> {
     let path = folder::keys(home);
     if !path.exists() {
         return Err(OpenError::KeysMissing);
     }
-    let file = KeyFile::open(&path, ledger)?;
+    let open = if write {
+        KeyFile::open
+    } else {
+        KeyFile::open_to_read
+    };
+    let file = open(&path, ledger)?;
     Ok(Keyring::new(ledger, file, last))
 }
 
 /// Whether the records after the head lead from its tree to that of the store.
-fn follows(shared: &Shared, frontier: &Frontier, file: &HeadFile) -> Result<(), OpenError> {
-    let head_size = file.current().size();
+fn follows(shared: &Shared, frontier: &Frontier, head: &Head) -> Result<(), OpenError> {
+    let head_size = head.size();
     let store_size = frontier.size();
     if store_size < head_size {
         return Err(OpenError::Behind {
@@ -359,7 +460,7 @@ fn follows(shared: &Shared, frontier: &Frontier, file: &HeadFile) -> Result<(), 
             head_size,
         });
     }
-    let mut tree = file.current().frontier().clone();
+    let mut tree = head.frontier().clone();
     while tree.size() < store_size {
         let left = store_size.saturating_sub(tree.size());
         let limit = usize::try_from(left).unwrap_or(PAGE_RECORDS_MAX);

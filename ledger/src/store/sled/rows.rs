@@ -5,6 +5,7 @@ use std::fs::{self, TryLockError};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::sled::{Batch, Config, Db, Error, IVec, Mode};
 
@@ -26,6 +27,8 @@ pub(super) enum RowsError {
     Locked,
     /// There is no room for what it writes when it opens; nothing is wrong with what is there.
     Full(io::Error),
+    /// The clock is before 1970, which sled takes for impossible.
+    Clock,
     /// It failed, or panicked.
     Failed(ReadError),
 }
@@ -40,6 +43,9 @@ pub(super) struct Rows {
 impl Rows {
     /// Opens the tree in a folder, and makes it where there is none.
     pub(super) fn open(folder: &Path) -> Result<Self, RowsError> {
+        if !is_clock_set() {
+            return Err(RowsError::Clock);
+        }
         let config = Config::new()
             .path(folder)
             .segment_size(SEGMENT_BYTES)
@@ -143,6 +149,12 @@ pub(super) fn check_files(folder: &Path) -> Result<(), ReadError> {
         }
     }
     Ok(())
+}
+
+/// Whether sled can make a config: it reads the clock for the name of a folder that we never use.
+#[expect(clippy::disallowed_methods, reason = "no time is taken from it")]
+fn is_clock_set() -> bool {
+    SystemTime::now().duration_since(UNIX_EPOCH).is_ok()
 }
 
 /// Removes what a process left that was killed while sled wrote a snapshot: sled takes half a one

@@ -136,9 +136,20 @@ impl KeyFile {
 
     /// Opens the key file of this ledger.
     pub fn open(path: &Path, ledger: LedgerId) -> Result<Self, KeyFileError> {
-        let mut options = OpenOptions::new();
-        let file = regular::open(options.read(true).write(true), path);
-        let file = file.map_err(failed("opening"))?;
+        Self::open_with(OpenOptions::new().read(true).write(true), path, ledger)
+    }
+
+    /// The same where it may lie where nothing can be changed; no key is drawn in it.
+    pub fn open_to_read(path: &Path, ledger: LedgerId) -> Result<Self, KeyFileError> {
+        Self::open_with(OpenOptions::new().read(true), path, ledger)
+    }
+
+    fn open_with(
+        options: &mut OpenOptions,
+        path: &Path,
+        ledger: LedgerId,
+    ) -> Result<Self, KeyFileError> {
+        let file = regular::open(options, path).map_err(failed("opening"))?;
         let metadata = file.metadata().map_err(failed("opening"))?;
         let mode = metadata.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {

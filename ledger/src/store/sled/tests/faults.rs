@@ -1,10 +1,11 @@
 //! A commit that stops at each of its steps.
 
 use std::io;
+use std::time::Duration;
 
 use super::*;
 use crate::store::conformance::read_log;
-use crate::store::head::HeadFile;
+use crate::store::head::Head;
 
 /// Fails at one point of the first commit that gets there, and keeps what lay on disk by then.
 struct Stop {
@@ -25,6 +26,23 @@ impl Faults for Stop {
 
     fn room(&self, free_bytes: u64) -> u64 {
         free_bytes
+    }
+}
+
+/// Appends never pause for long enough.
+struct Busy;
+
+impl Faults for Busy {
+    fn reach(&self, _: FaultPoint) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn room(&self, free_bytes: u64) -> u64 {
+        free_bytes
+    }
+
+    fn idle(&self) -> Duration {
+        Duration::from_hours(1)
     }
 }
 
@@ -172,9 +190,11 @@ fn what_waits_behind_a_fault_is_refused() {
 fn a_head_is_written_before_the_answer_where_something_rests_on_it() {
     let place = Place::new();
     let (store, mut run) = place.create();
-    let size = || HeadFile::open(&place.head()).unwrap().current().size();
+    drop(store);
+    let store = place.open_with(Busy);
+    let size = || Head::read(&place.head()).unwrap().size();
     block_on(append_one(&store, &mut run));
-    assert_eq!(size(), 0);
+    assert_eq!(size(), 1);
     // What starts, and what takes away.
     for (event, after) in [(chain::started(), 3), (chain::tightened(), 5)] {
         block_on(append(&store, &mut run, &[], |chain| {

@@ -1,5 +1,7 @@
 //! The embedded store beyond the contract: groups, sizes, faults, and what lies on disk.
 
+mod anchored;
+mod copies;
 mod damage;
 mod faults;
 mod kept;
