@@ -7,7 +7,7 @@
 
 mod check;
 
-pub use check::{CanonicalError, check_fields, checked};
+pub use check::{CanonicalError, Cursor, check_fields, checked};
 
 use serde::Serialize;
 use serde_json::Value;
