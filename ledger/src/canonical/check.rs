@@ -69,10 +69,11 @@ impl<'a> Cursor<'a> {
         let rest = self.scan.bytes.get(self.scan.at..)?;
         let (inner, rest) = rest.strip_prefix(b"\"")?.split_first_chunk::<LENGTH>()?;
         // Without a branch, so that many are looked at at once.
-        let found = inner.iter().fold(false, |found, &byte| {
-            found | (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+        let is = |found: bool| u8::from(found);
+        let found = inner.iter().fold(0, |found, &byte| {
+            found | is(byte == b'"') | is(byte == b'\\') | is(byte < 0x20)
         });
-        if found || rest.first() != Some(&b'"') {
+        if found != 0 || rest.first() != Some(&b'"') {
             return None;
         }
         let begin = self.scan.at;
