@@ -69,6 +69,18 @@ pub enum Media {
     Json,
 }
 
+impl Media {
+    /// The one of this name in records.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "text/plain" => Some(Self::Plain),
+            "text/x-diff" => Some(Self::Diff),
+            "application/json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
 /// How a record names a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -149,22 +149,8 @@ impl FromStr for Digest {
 
     fn from_str(text: &str) -> Result<Self, DigestError> {
         let wrong = || DigestError(text.chars().take(80).collect());
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-        if pairs.len() != 32 || !rest.is_empty() {
-            return Err(wrong());
-        }
-        let mut bytes = [0; 32];
-        // Looked at once for all digits: one branch a digit would cost more than hashing does.
-        let mut seen = 0;
-        for (byte, &[high, low]) in bytes.iter_mut().zip(pairs) {
-            let (high, low) = (hex(high), hex(low));
-            seen |= high | low;
-            *byte = high << 4 | low & 15;
-        }
-        if seen > 15 {
-            return Err(wrong());
-        }
-        Ok(Self(bytes))
+        let digits: &[u8; 64] = text.as_bytes().try_into().map_err(|_| wrong())?;
+        unhex(digits).map(Self).ok_or_else(wrong)
     }
 }
 
@@ -174,9 +160,24 @@ const fn digit(value: u8) -> u8 {
     first.wrapping_add(value)
 }
 
-/// The value of one lower-case hex digit; more than 15 for any other byte. Without a branch, since
-/// every record has hundreds of them.
-pub(crate) const fn hex(digit: u8) -> u8 {
+/// The bytes that lower-case hex digits spell, two digits each. Looked at once for all digits: one
+/// branch a digit would cost more than hashing a record does, which has hundreds of them.
+#[inline]
+pub(crate) fn unhex<const DIGITS: usize, const BYTES: usize>(
+    digits: &[u8; DIGITS],
+) -> Option<[u8; BYTES]> {
+    let values = digits.map(hex);
+    let seen = values.iter().fold(0, |seen, value| seen | value);
+    let mut bytes = [0; BYTES];
+    for (byte, [high, low]) in bytes.iter_mut().zip(values.as_chunks::<2>().0) {
+        *byte = high << 4 | low & 15;
+    }
+    (seen <= 15 && DIGITS == BYTES.saturating_mul(2)).then_some(bytes)
+}
+
+/// The value of one lower-case hex digit; more than 15 for any other byte. Without a branch.
+#[inline]
+const fn hex(digit: u8) -> u8 {
     let number = digit.wrapping_sub(b'0');
     let letter = digit.wrapping_sub(b'a');
     // All ones where it is the one or the other, else zeros.

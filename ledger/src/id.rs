@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-use crate::digest::hex;
+use crate::digest::unhex;
 use crate::limits::NAME_BYTES_MAX;
 use crate::spelled;
 
@@ -29,26 +29,26 @@ pub enum IdError {
     Name(String),
 }
 
-/// Reads the one spelling there is, by the places of its digits.
+/// Reads the one spelling there is: five groups of digits with hyphens between.
 fn read_uuid(text: &[u8]) -> Option<Uuid> {
-    const GROUPS: [(usize, usize); 5] = [(0, 8), (9, 13), (14, 18), (19, 23), (24, 36)];
-    let text: &[u8; 36] = text.try_into().ok()?;
-    let hyphens = GROUPS
-        .iter()
-        .skip(1)
-        .map(|(from, _)| from.saturating_sub(1));
-    if hyphens.into_iter().any(|at| text.get(at) != Some(&b'-')) {
-        return None;
-    }
-    let groups = GROUPS.iter().filter_map(|&(from, to)| text.get(from..to));
-    let pairs = groups.flat_map(|group| group.as_chunks::<2>().0);
-    let (mut bytes, mut seen) = ([0; 16], 0);
-    for (byte, &[high, low]) in bytes.iter_mut().zip(pairs) {
-        let (high, low) = (hex(high), hex(low));
-        seen |= high | low;
-        *byte = high << 4 | low & 15;
-    }
-    (seen <= 15).then(|| Uuid::from_bytes(bytes))
+    let (first, rest) = text.split_first_chunk::<8>()?;
+    let (second, rest) = rest.strip_prefix(b"-")?.split_first_chunk::<4>()?;
+    let (third, rest) = rest.strip_prefix(b"-")?.split_first_chunk::<4>()?;
+    let (fourth, rest) = rest.strip_prefix(b"-")?.split_first_chunk::<4>()?;
+    let last: &[u8; 12] = rest.strip_prefix(b"-")?.try_into().ok()?;
+    // Of fixed lengths, so that nothing is copied digit by digit.
+    let mut digits = [0; 32];
+    let (to_first, rest) = digits.split_first_chunk_mut::<8>()?;
+    let (to_second, rest) = rest.split_first_chunk_mut::<4>()?;
+    let (to_third, rest) = rest.split_first_chunk_mut::<4>()?;
+    let (to_fourth, rest) = rest.split_first_chunk_mut::<4>()?;
+    let to_last: &mut [u8; 12] = rest.try_into().ok()?;
+    *to_first = *first;
+    *to_second = *second;
+    *to_third = *third;
+    *to_fourth = *fourth;
+    *to_last = *last;
+    unhex(&digits).map(Uuid::from_bytes)
 }
 
 macro_rules! uuid_id {

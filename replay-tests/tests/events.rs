@@ -180,7 +180,7 @@ async fn no_event_is_read_with_a_field_too_many_or_one_too_few() {
     for (name, events) in samples().await {
         let event = events[0].clone();
         let body = event.body().unwrap();
-        let raw = |body: &Value| serde_json::value::to_raw_value(body).unwrap();
+        let raw = Value::to_string;
         assert!(Event::parse(name, 1, &raw(&body)).is_ok(), "{name}");
         assert!(Event::parse(name, 2, &raw(&body)).is_err(), "{name}");
         let mut extra = body.clone();

@@ -1,7 +1,8 @@
-//! The pass over all records by positions: bytes, digests, links and tree, each thread its own
+//! The pass over all records by positions: bytes, digests, links and tree, each thread the next
 //! range.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::report::HeadPosition;
 use super::spans::{Chains, Span};
@@ -13,6 +14,9 @@ use crate::store::ReadStore;
 /// Records over which a tree is made by itself; a thread has at least so many to do.
 const TILE: u64 = 1 << 10;
 
+/// Ranges for each thread: whichever is done takes the next, so that none waits for long.
+const PARTS: usize = 8;
+
 /// What all records before `end` come to; `None` where anything is wrong, or cannot be read.
 pub(super) async fn pass(
     store: &dyn ReadStore,
@@ -23,21 +27,31 @@ pub(super) async fn pass(
     let tiles = end.div_ceil(TILE);
     let most = usize::try_from(tiles).unwrap_or(usize::MAX);
     let threads = threads.get().min(most).max(1);
-    let share = tiles.div_ceil(u64::try_from(threads).ok()?);
+    let parts = if threads == 1 {
+        1
+    } else {
+        threads.saturating_mul(PARTS)
+    };
+    let share = tiles.div_ceil(u64::try_from(parts).ok()?).max(1);
     let share = share.checked_mul(TILE)?;
-    let spans = on_each(threads, |number| async move {
-        let first = share.saturating_mul(u64::try_from(number).unwrap_or(u64::MAX));
-        span(
-            store,
-            first.min(end),
-            first.saturating_add(share).min(end),
-            head,
-        )
-        .await
+    let next = AtomicU64::new(0);
+    let next = &next;
+    let done = on_each(threads, |_| async move {
+        let mut done = Vec::new();
+        loop {
+            let first = next.fetch_add(share, Ordering::Relaxed);
+            if first >= end {
+                return done;
+            }
+            let stop = first.saturating_add(share).min(end);
+            done.push((first, span(store, first, stop, head).await));
+        }
     })
     .await?;
+    let mut spans: Vec<_> = done.into_iter().flatten().collect();
+    spans.sort_unstable_by_key(|(first, _)| *first);
     let mut chains = Chains::new(head);
-    for span in spans {
+    for (_, span) in spans {
         chains.join(span)?;
     }
     (chains.size() == end).then_some(chains)

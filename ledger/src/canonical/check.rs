@@ -1,5 +1,7 @@
 //! Checks stored bytes for canonical form in one pass, without writing JSON again.
 
+use std::ops::Range;
+
 use crate::limits::{INTEGER_MAX, RECORD_DEPTH_MAX};
 
 /// Where and why bytes are not canonical.
@@ -25,14 +27,77 @@ pub fn checked(bytes: &[u8]) -> Result<&str, CanonicalError> {
 /// `bytes` are canonical in the end.
 pub fn check_fields<'a>(
     bytes: &'a [u8],
-    show: impl FnMut(&'a [u8], &'a [u8]),
+    mut show: impl FnMut(&'a str, &'a str),
 ) -> Result<(), CanonicalError> {
-    let (mut scan, _) = Scan::new(bytes)?;
+    let (mut scan, text) = Scan::new(bytes)?;
     if scan.peek() != Some(b'{') {
         return Err(scan.wrong("expected an object"));
     }
-    scan.object(0, show)?;
+    scan.object(0, |key, value| {
+        let part = |place| text.get(place).unwrap_or_default();
+        show(part(key), part(value));
+    })?;
     scan.end()
+}
+
+/// Goes over an object of which it is known what comes next; `None` where something else does, or
+/// what comes is not canonical.
+pub struct Cursor<'a> {
+    scan: Scan<'a>,
+    text: &'a str,
+}
+
+impl<'a> Cursor<'a> {
+    /// At the beginning.
+    pub const fn new(text: &'a str) -> Self {
+        let bytes = text.as_bytes();
+        let scan = Scan { bytes, at: 0 };
+        Self { scan, text }
+    }
+
+    /// Just these characters.
+    #[inline]
+    pub fn just(&mut self, expected: &str) -> Option<()> {
+        let rest = self.scan.bytes.get(self.scan.at..)?;
+        let found = rest.starts_with(expected.as_bytes());
+        found.then(|| self.scan.at = self.scan.at.saturating_add(expected.len()))
+    }
+
+    /// A string of so many bytes, none of them escaped, with its quotes.
+    #[inline]
+    pub fn string<const LENGTH: usize>(&mut self) -> Option<&'a str> {
+        let rest = self.scan.bytes.get(self.scan.at..)?;
+        let (inner, rest) = rest.strip_prefix(b"\"")?.split_first_chunk::<LENGTH>()?;
+        // Without a branch, so that many are looked at at once.
+        let is = |found: bool| u8::from(found);
+        let found = inner.iter().fold(0, |found, &byte| {
+            found | is(byte == b'"') | is(byte == b'\\') | is(byte < 0x20)
+        });
+        if found != 0 || rest.first() != Some(&b'"') {
+            return None;
+        }
+        let begin = self.scan.at;
+        self.scan.at = begin.saturating_add(LENGTH).saturating_add(2);
+        self.text.get(begin..self.scan.at)
+    }
+
+    /// A string of any length, none of it escaped, without its quotes.
+    pub fn word(&mut self) -> Option<&'a str> {
+        let text = self.value()?.strip_prefix('"')?.strip_suffix('"')?;
+        (!text.contains('\\')).then_some(text)
+    }
+
+    /// The value of a field of the object, as it lies.
+    pub fn value(&mut self) -> Option<&'a str> {
+        let begin = self.scan.at;
+        self.scan.value(1).ok()?;
+        self.text.get(begin..self.scan.at)
+    }
+
+    /// The end of all.
+    pub fn end(&self) -> Option<()> {
+        self.scan.end().ok()
+    }
 }
 
 struct Scan<'a> {
@@ -105,7 +170,7 @@ impl<'a> Scan<'a> {
     fn object(
         &mut self,
         depth: usize,
-        mut show: impl FnMut(&'a [u8], &'a [u8]),
+        mut show: impl FnMut(Range<usize>, Range<usize>),
     ) -> Result<(), CanonicalError> {
         self.bump();
         if self.peek() == Some(b'}') {
@@ -119,7 +184,8 @@ impl<'a> Scan<'a> {
                 return Err(self.wrong("expected a key and no white space"));
             }
             let key = self.string()?;
-            if last.is_some_and(|last| last >= key) {
+            let place = start.saturating_add(1)..self.at.saturating_sub(1);
+            if last.is_some_and(|last| !is_before(last, key)) {
                 return Err(CanonicalError {
                     at: start,
                     why: "keys not sorted, or one twice",
@@ -129,7 +195,7 @@ impl<'a> Scan<'a> {
             self.eat(b':', "expected a colon")?;
             let begin = self.at;
             self.value(depth.saturating_add(1))?;
-            show(key, self.bytes.get(begin..self.at).unwrap_or_default());
+            show(place, begin..self.at);
             match self.peek() {
                 Some(b',') => self.bump(),
                 _ => return self.eat(b'}', "expected a comma or the end of the object"),
@@ -219,6 +285,14 @@ impl<'a> Scan<'a> {
             }
             _ => Err(self.wrong(why)),
         }
+    }
+}
+
+/// Whether a key is less than the one after it. Their first bytes nearly always tell.
+fn is_before(last: &[u8], key: &[u8]) -> bool {
+    match (last.first(), key.first()) {
+        (Some(one), Some(next)) if one != next => one < next,
+        _ => last < key,
     }
 }
 
@@ -351,10 +425,10 @@ mod tests {
         let mut shown = Vec::new();
         let text = br#"{"a":{"b":[1,"x\\"]},"c\"":"\n","d":-1}"#;
         check_fields(text, |key, value| shown.push((key, value))).unwrap();
-        let fields: [(&[u8], &[u8]); 3] = [
-            (b"a", br#"{"b":[1,"x\\"]}"#),
-            (br#"c\""#, br#""\n""#),
-            (b"d", b"-1"),
+        let fields = [
+            ("a", r#"{"b":[1,"x\\"]}"#),
+            (r#"c\""#, r#""\n""#),
+            ("d", "-1"),
         ];
         assert_eq!(shown, fields);
         assert_eq!(check_fields(b"{}", |_, _| panic!("it has none")), Ok(()));

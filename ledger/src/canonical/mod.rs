@@ -8,7 +8,7 @@
 mod check;
 mod write;
 
-pub use check::{CanonicalError, check_fields, checked};
+pub use check::{CanonicalError, Cursor, check_fields, checked};
 
 use serde::Serialize;
 use serde_json::Value;

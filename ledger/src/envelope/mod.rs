@@ -3,12 +3,13 @@
 //! The stored bytes are the event: they are hashed, exported and verified as they lie, and never
 //! written again from what was parsed.
 
+mod fields;
 mod heading;
+mod parse;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
 
 use crate::approval::Actor;
 use crate::canonical::{self, CanonicalError};
@@ -136,26 +137,6 @@ struct RecordOut<'a> {
     version: Version,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RecordIn<'a> {
-    v: u32,
-    ledger: LedgerId,
-    run: StreamId,
-    version: Version,
-    prev: Digest,
-    id: EventId,
-    r#type: &'a str,
-    schema: u32,
-    at: Timestamp,
-    actor: Actor,
-    cause: Option<EventId>,
-    #[serde(borrow)]
-    body: &'a RawValue,
-    #[serde(default)]
-    blobs: Blobs,
-}
-
 impl Envelope {
     /// Writes the record.
     pub fn write(header: Header, event: Event, blobs: Blobs) -> Result<Self, WriteError> {
@@ -190,26 +171,7 @@ impl Envelope {
     /// Reads a record: its bytes must be canonical, and everything in it known.
     pub fn parse(bytes: impl Into<Arc<[u8]>>) -> Result<Self, RecordError> {
         let bytes = bytes.into();
-        if bytes.len() > RECORD_BYTES_MAX {
-            return Err(RecordError::TooLarge(bytes.len()));
-        }
-        let text = canonical::checked(&bytes)?;
-        let record: RecordIn<'_> = serde_json::from_str(text).map_err(RecordError::Fields)?;
-        if record.v != FORMAT {
-            return Err(RecordError::Format(record.v));
-        }
-        let event = Event::parse(record.r#type, record.schema, record.body)?;
-        let header = Header {
-            actor: record.actor,
-            at: record.at,
-            cause: record.cause,
-            id: record.id,
-            ledger: record.ledger,
-            prev: record.prev,
-            stream: record.run,
-            version: record.version,
-        };
-        let blobs = record.blobs;
+        let (header, event, blobs) = parse::record(&bytes)?;
         let digest = digest(Purpose::Event, &bytes);
         Ok(Self(Arc::new(Inner {
             header,
@@ -247,13 +209,9 @@ impl Envelope {
 
     /// The body as it lies in the stored bytes.
     pub fn body(&self) -> Option<&str> {
-        #[derive(Deserialize)]
-        struct Body<'a> {
-            #[serde(borrow)]
-            body: &'a RawValue,
-        }
-        let record: Body<'_> = serde_json::from_slice(&self.0.bytes).ok()?;
-        Some(record.body.get())
+        fields::Fields::read(&self.0.bytes)
+            .ok()
+            .map(|fields| fields.body)
     }
 
     /// The contents that it names.

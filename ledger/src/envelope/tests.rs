@@ -1,8 +1,30 @@
 //! The records of the worked example, read and written byte for byte.
 
+use proptest::prelude::*;
+use proptest::sample::Index;
+
 use super::*;
 
 const RECORDS: &str = include_str!("../../../replay-tests/fixtures/worked_example/records.jsonl");
+
+pub(super) fn records() -> impl Iterator<Item = &'static str> {
+    RECORDS.lines()
+}
+
+/// A record of ours in which some bytes stand for others, most of them of the same kind.
+pub(super) fn changed() -> impl Strategy<Value = String> {
+    let all: Vec<_> = records().collect();
+    let change = (any::<Index>(), 0..3_usize, "[0-9a-f\"\\\\{}:,ntux ]{0,2}");
+    let changes = prop::collection::vec(change, 0..3);
+    (prop::sample::select(all), changes).prop_map(|(record, changes)| {
+        let mut record = record.to_owned();
+        for (at, length, to) in changes {
+            let at = at.index(record.len() - 2);
+            record.replace_range(at..at + length, &to);
+        }
+        record
+    })
+}
 
 #[test]
 fn writes_every_record_of_the_worked_example_as_it_was_read() {

@@ -32,7 +32,6 @@ pub use verdict::{
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::approval::By;
 use crate::id::{CallId, Version};
@@ -119,9 +118,9 @@ macro_rules! events {
             }
 
             /// Reads the body of a record of this name and schema.
-            pub fn parse(name: &str, schema: u32, body: &RawValue) -> Result<Self, EventError> {
+            pub fn parse(name: &str, schema: u32, body: &str) -> Result<Self, EventError> {
                 match (name, schema) {
-                    $(($name, 1) => serde_json::from_str(body.get())
+                    $(($name, 1) => serde_json::from_str(body)
                         .map(Self::$variant)
                         .map_err(|source| EventError::Body { name: $name, source }),)*
                     _ => Err(EventError::Unknown { name: name.chars().take(80).collect(), schema }),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::approval::{Assurance, By, Demands};
 use crate::containment::{Containment, Part};
@@ -69,7 +70,7 @@ impl ApprovalRequested {
 }
 
 /// A grant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum ApprovalGranted {
     /// On a proposal, and on what it was judged.
@@ -96,9 +97,54 @@ impl ApprovalGranted {
     }
 }
 
-/// A grant that names the row or entry that matched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The fields of both. To try one after the other would need a copy of all of them.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Granted {
+    answer: Option<AnswerId>,
+    authority: Version,
+    by: By,
+    call: CallId,
+    proposal: Option<Digest>,
+    request: Option<Digest>,
+    tier: Option<DeclaredRisk>,
+}
+
+impl<'de> Deserialize<'de> for ApprovalGranted {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let neither =
+            || D::Error::custom("data did not match any variant of untagged enum ApprovalGranted");
+        let Granted {
+            answer,
+            authority,
+            by,
+            call,
+            proposal,
+            request,
+            tier,
+        } = Granted::deserialize(deserializer).map_err(|_| neither())?;
+        match (answer, proposal, request, tier) {
+            (None, Some(proposal), None, Some(tier)) => Ok(Self::Automatic(Automatic {
+                authority,
+                by,
+                call,
+                proposal,
+                tier,
+            })),
+            (Some(answer), None, Some(request), None) => Ok(Self::ByPerson(ByPerson {
+                answer,
+                authority,
+                by,
+                call,
+                request,
+            })),
+            _ => Err(neither()),
+        }
+    }
+}
+
+/// A grant that names the row or entry that matched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Automatic {
     /// Version of the authority stream it was judged on.
     pub authority: Version,
@@ -113,8 +159,7 @@ pub struct Automatic {
 }
 
 /// A grant by a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ByPerson {
     /// The answer set it came in.
     pub answer: AnswerId,
