@@ -245,22 +245,22 @@ impl<N: NonceSource> Sealer<N> {
             return Err(SealError::TooLarge(length));
         }
         let nonce = self.next_nonce()?;
-        let mut plaintext = Zeroizing::new(padded(content)?);
-        let data = self.place.associated_data(commitment);
-        let tag = self
-            .prefix
-            .cipher
-            .seal_in_place_separate_tag(nonce_of_cipher(nonce), Aad::from(data), &mut plaintext)
-            .map_err(|_| SealError::TooLarge(length))?;
-        let fixed = HEADER_BYTES.saturating_add(TAG_BYTES);
-        let mut blob = Vec::with_capacity(plaintext.len().saturating_add(fixed));
+        // What is sealed in place leaves no copy behind; should it fail, the content goes too.
+        let mut blob = Zeroizing::new(Vec::with_capacity(sealed_bytes(length)?));
         blob.push(FORMAT);
         blob.extend_from_slice(&self.place.generation.to_be_bytes());
         blob.extend_from_slice(&self.prefix.bytes);
         blob.extend_from_slice(&nonce);
-        blob.extend_from_slice(&plaintext);
+        pad(content, &mut blob)?;
+        let data = self.place.associated_data(commitment);
+        let plaintext = blob.get_mut(HEADER_BYTES..).unwrap_or_default();
+        let tag = self
+            .prefix
+            .cipher
+            .seal_in_place_separate_tag(nonce_of_cipher(nonce), Aad::from(data), plaintext)
+            .map_err(|_| SealError::TooLarge(length))?;
         blob.extend_from_slice(tag.as_ref());
-        Ok(blob)
+        Ok(std::mem::take(&mut *blob))
     }
 
     /// The last 8 bytes of a nonce; draws a new prefix where the old one is used up.
@@ -403,22 +403,32 @@ fn nonce_of_cipher(last: [u8; 8]) -> Nonce {
     Nonce::assume_unique_for_key(bytes)
 }
 
-/// Salt, length and content, then zeros up to the size class.
-fn padded(content: &Content) -> Result<Vec<u8>, SealError> {
-    let length = content.bytes.len();
-    let class =
-        usize::try_from(size_class(length as u64)).map_err(|_| SealError::TooLarge(length))?;
-    let total = class.saturating_add(PREFACE_BYTES);
-    // All of it at once: a buffer that grows leaves copies behind that nobody overwrites.
-    let mut plaintext = Vec::with_capacity(total);
-    plaintext.extend_from_slice(&content.salt.0);
-    plaintext.extend_from_slice(&(length as u64).to_be_bytes());
-    plaintext.extend_from_slice(&content.bytes);
-    plaintext.resize(total, 0);
-    Ok(plaintext)
+/// Bytes of a content of some length once it is padded.
+fn padded_bytes(length: usize) -> Result<usize, SealError> {
+    let class = usize::try_from(size_class(length as u64));
+    let class = class.map_err(|_| SealError::TooLarge(length))?;
+    Ok(class.saturating_add(PREFACE_BYTES))
 }
 
-/// Reads what `padded` wrote, and nothing that it would not have written.
+/// Bytes of the blob of a content of some length.
+fn sealed_bytes(length: usize) -> Result<usize, SealError> {
+    let fixed = HEADER_BYTES.saturating_add(TAG_BYTES);
+    Ok(padded_bytes(length)?.saturating_add(fixed))
+}
+
+/// Adds salt, length and content, then zeros up to the size class. There must be room for all of
+/// it: a buffer that grows leaves copies behind that nobody overwrites.
+fn pad(content: &Content, to: &mut Vec<u8>) -> Result<(), SealError> {
+    let length = content.bytes.len();
+    let end = to.len().saturating_add(padded_bytes(length)?);
+    to.extend_from_slice(&content.salt.0);
+    to.extend_from_slice(&(length as u64).to_be_bytes());
+    to.extend_from_slice(&content.bytes);
+    to.resize(end, 0);
+    Ok(())
+}
+
+/// Reads what `pad` wrote, and nothing that it would not have written.
 fn unpadded(plaintext: &[u8]) -> Result<Content, SealError> {
     let (salt, rest) = plaintext
         .split_first_chunk::<32>()

@@ -13,8 +13,9 @@ use crate::store::seal::{
 };
 use crate::store::{ReadError, chain};
 
-/// Sealers that are kept; one costs a few hundred bytes and two derivations.
-const SEALERS_MAX: usize = 256;
+/// Streams that are kept with their sealers: a kilobyte each, which saves looking for the ordinal
+/// and two derivations.
+const KEPT_MAX: usize = 4_096;
 
 /// Why contents could not be sealed.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +59,15 @@ struct State {
     reserved: BTreeMap<StreamId, u32>,
     /// The last ordinal that was given.
     last: Option<u32>,
-    sealers: BTreeMap<u32, Arc<Mutex<Sealer>>>,
+    /// Streams to which contents came. Neither ordinal nor key of a stream ever changes.
+    kept: BTreeMap<StreamId, Kept>,
+}
+
+/// A stream as it is kept.
+#[derive(Debug, Clone)]
+struct Kept {
+    ordinal: u32,
+    sealer: Arc<Mutex<Sealer>>,
 }
 
 impl Keyring {
@@ -68,7 +77,7 @@ impl Keyring {
             file,
             reserved: BTreeMap::new(),
             last,
-            sealers: BTreeMap::new(),
+            kept: BTreeMap::new(),
         };
         Self {
             ledger,
@@ -83,22 +92,23 @@ impl Keyring {
         stream: StreamId,
         contents: &BTreeMap<Commitment, Content>,
     ) -> Result<Sealed, KeyringError> {
-        let ordinal = self.ordinal(reader, stream)?;
         let mut blobs = BTreeMap::new();
-        if !contents.is_empty() {
-            let sealer = self.sealer(stream, ordinal)?;
-            let mut sealer = lock(&sealer);
-            for (commitment, content) in contents {
-                // It was checked that they belong together.
-                let sealed = sealer.seal_as(commitment, content)?;
-                let sealed = if sealed.len() > large::INLINE_BYTES_MAX {
-                    large::write(reader.large, ordinal, commitment, &sealed)?;
-                    entry::Sealed::Apart(u32::try_from(sealed.len()).unwrap_or(u32::MAX))
-                } else {
-                    entry::Sealed::Inline(sealed.into())
-                };
-                blobs.insert(*commitment, sealed);
-            }
+        if contents.is_empty() {
+            let ordinal = self.ordinal(reader, stream)?;
+            return Ok(Sealed { ordinal, blobs });
+        }
+        let Kept { ordinal, sealer } = self.kept(reader, stream)?;
+        let mut sealer = lock(&sealer);
+        for (commitment, content) in contents {
+            // It was checked that they belong together.
+            let sealed = sealer.seal_as(commitment, content)?;
+            let sealed = if sealed.len() > large::INLINE_BYTES_MAX {
+                large::write(reader.large, ordinal, commitment, &sealed)?;
+                entry::Sealed::Apart(u32::try_from(sealed.len()).unwrap_or(u32::MAX))
+            } else {
+                entry::Sealed::Inline(sealed.into())
+            };
+            blobs.insert(*commitment, sealed);
         }
         Ok(Sealed { ordinal, blobs })
     }
@@ -156,6 +166,9 @@ impl Keyring {
 
     fn ordinal(&self, reader: Reader<'_>, stream: StreamId) -> Result<u32, KeyringError> {
         let mut state = lock(&self.state);
+        if let Some(kept) = state.kept.get(&stream) {
+            return Ok(kept.ordinal);
+        }
         if let Some(&ordinal) = state.reserved.get(&stream) {
             return Ok(ordinal);
         }
@@ -172,19 +185,22 @@ impl Keyring {
         Ok(next)
     }
 
-    fn sealer(&self, stream: StreamId, ordinal: u32) -> Result<Arc<Mutex<Sealer>>, KeyringError> {
-        let mut state = lock(&self.state);
-        if let Some(sealer) = state.sealers.get(&ordinal) {
-            return Ok(Arc::clone(sealer));
+    /// Ordinal and sealer of a stream, which are kept from here on.
+    fn kept(&self, reader: Reader<'_>, stream: StreamId) -> Result<Kept, KeyringError> {
+        if let Some(kept) = lock(&self.state).kept.get(&stream) {
+            return Ok(kept.clone());
         }
+        let ordinal = self.ordinal(reader, stream)?;
+        let mut state = lock(&self.state);
         let (generation, key) = state.file.key(ordinal)?;
         let sealer = Sealer::new(self.place(stream, generation), &key)?;
         let sealer = Arc::new(Mutex::new(sealer));
-        if state.sealers.len() >= SEALERS_MAX {
-            state.sealers.clear();
+        if state.kept.len() >= KEPT_MAX {
+            state.kept.pop_first();
         }
-        state.sealers.insert(ordinal, Arc::clone(&sealer));
-        Ok(sealer)
+        let kept = Kept { ordinal, sealer };
+        state.kept.insert(stream, kept.clone());
+        Ok(kept)
     }
 
     fn place(&self, stream: StreamId, generation: u16) -> Place {
