@@ -38,6 +38,9 @@ const GROUP_RECORDS: usize = 4_096;
 /// Bytes that one group may hold before no other append is added to it.
 const GROUP_BYTES: usize = 8 * 1024 * 1024;
 
+/// Bytes that are kept to make frames in.
+const FRAME_BYTES_KEPT: usize = 1024 * 1024;
+
 /// Heads that are kept in memory.
 const KNOWN_MAX: usize = 4_096;
 
@@ -74,6 +77,8 @@ pub(super) struct Pen {
     /// Bytes that the half has.
     pub(super) length: u64,
     pub(super) epoch: u64,
+    /// The frame that was written last: the next one is made in its place.
+    pub(super) frame: Vec<u8>,
 }
 
 /// The one writer of a store.
@@ -238,20 +243,22 @@ impl Pen {
 
     /// Writes one frame; gives back the half in which it lies.
     fn write(&mut self, shared: &Shared, ready: &Ready) -> Result<Half, CommitError> {
-        let frame = |epoch| log::encode(epoch, ready.first, &ready.entries, ready.bytes);
-        let mut bytes = frame(self.epoch);
-        let fits = |at: u64, bytes: &[u8], length| at.saturating_add(bytes.len() as u64) <= length;
-        if self.at > 0 && !fits(self.at, &bytes, self.length) {
+        let mut bytes = std::mem::take(&mut self.frame);
+        log::encode(&mut bytes, self.epoch, ready.first, &ready.entries);
+        let end = self.at.saturating_add(bytes.len() as u64);
+        if self.at > 0 && end > self.length {
             let half = log::other(self.half);
             self.length = shared.moving.take(half).ok_or(CommitError::NoHalf)?;
             (self.half, self.at) = (half, 0);
             self.epoch = self.epoch.saturating_add(1);
-            bytes = frame(self.epoch);
+            log::encode(&mut bytes, self.epoch, ready.first, &ready.entries);
         }
         self.file()
             .write_all_at(&bytes, self.at)
             .map_err(CommitError::Log)?;
         self.at = self.at.saturating_add(bytes.len() as u64);
+        bytes.shrink_to(FRAME_BYTES_KEPT);
+        self.frame = bytes;
         Ok(self.half)
     }
 

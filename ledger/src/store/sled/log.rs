@@ -115,28 +115,27 @@ pub(super) fn grow(file: &File, to: u64) -> io::Result<u64> {
     Ok(from.max(to))
 }
 
-/// The bytes of a frame.
+/// Makes the bytes of a frame, in place of what was there.
 pub(super) fn encode<'a>(
+    bytes: &mut Vec<u8>,
     epoch: u64,
     first: u64,
     entries: impl IntoIterator<Item = &'a Entry>,
-    room: usize,
-) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(room.saturating_add(HEAD_BYTES).saturating_add(SUM_BYTES));
+) {
+    bytes.clear();
     bytes.extend_from_slice(&[0; 4]);
     bytes.extend_from_slice(&epoch.to_be_bytes());
     bytes.extend_from_slice(&first.to_be_bytes());
     for entry in entries {
-        entry.encode(&mut bytes);
+        entry.encode(bytes);
     }
     // A group has far less than 4 GiB.
     let length = u32::try_from(bytes.len().saturating_sub(HEAD_BYTES)).unwrap_or(u32::MAX);
     if let Some(place) = bytes.first_chunk_mut() {
         *place = length.to_be_bytes();
     }
-    let sum = checksum(&bytes);
+    let sum = checksum(bytes);
     bytes.extend_from_slice(&sum);
-    bytes
 }
 
 /// Reads the frames of a half, of a store whose rows end at a position.
@@ -220,12 +219,19 @@ mod tests {
     use super::super::entry::tests::entry;
     use super::*;
 
+    /// The bytes of one frame.
+    fn frame(epoch: u64, first: u64, entries: &[Entry]) -> Vec<u8> {
+        let mut bytes = b"the frame before".to_vec();
+        encode(&mut bytes, epoch, first, entries);
+        bytes
+    }
+
     /// Two frames of one epoch, of three and two records, then zeros.
     fn half() -> (Vec<u8>, usize) {
         let entries: Vec<_> = (0..5).map(|number| entry(number, 40, &[30])).collect();
-        let mut bytes = encode(7, 10, &entries[..3], 0);
+        let mut bytes = frame(7, 10, &entries[..3]);
         let first = bytes.len();
-        bytes.extend(encode(7, 13, &entries[3..], 0));
+        bytes.extend(frame(7, 13, &entries[3..]));
         bytes.resize(bytes.len() + 500, 0);
         (bytes, first)
     }
@@ -267,7 +273,7 @@ mod tests {
         }
         let mut three = bytes[..bytes.len() - 500].to_vec();
         let second = three.len();
-        three.extend(encode(7, 15, &[entry(9, 10, &[])], 0));
+        three.extend(frame(7, 15, &[entry(9, 10, &[])]));
         three.resize(three.len() + 100, 0);
         for at in first..second {
             let mut flipped = three.clone();
@@ -294,7 +300,7 @@ mod tests {
     #[test]
     fn frames_of_an_older_epoch_end_a_half() {
         let (bytes, first) = half();
-        let mut again = encode(8, 20, &[entry(5, 40, &[30])], 0);
+        let mut again = frame(8, 20, &[entry(5, 40, &[30])]);
         again.extend_from_slice(&bytes[again.len()..]);
         assert!(again.len() > first);
         let read = parse(&again, 20);

@@ -76,6 +76,7 @@ pub(super) fn recover(rows: &Rows, folder: &Path, write: bool) -> Result<Recover
         length: first.metadata().map_err(failed)?.len(),
         epoch: 1,
         halves: [first, second],
+        frame: Vec::new(),
     };
     let mut frames = Vec::new();
     for half in 0..2 {
