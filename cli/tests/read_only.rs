@@ -101,10 +101,9 @@ fn what_cannot_be_changed_can_be_read_and_verified() {
         let said = String::from_utf8_lossy(&refused.stderr);
         assert_eq!(refused.status.code(), Some(1), "{modes:?}: {said}");
     }
-    // Without any place for a copy that is said.
+    // Where nothing can be written for temporary files either, the copy lies in memory.
     give(&world.path("tmp"), 0, (0o600, 0o700));
-    let refused = call(&world, NOBODY, &["audit", "verify"]);
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("TMPDIR names another place"), "{said}");
+    let verified = call(&world, NOBODY, &["audit", "verify"]);
+    let said = String::from_utf8_lossy(&verified.stderr);
+    assert_eq!(verified.status.code(), Some(0), "{said}");
 }

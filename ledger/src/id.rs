@@ -110,12 +110,6 @@ macro_rules! uuid_id {
                 text.parse()
             }
         }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> Self {
-                id.to_string()
-            }
-        }
     };
 }
 
@@ -328,12 +322,6 @@ impl TryFrom<String> for CallId {
     }
 }
 
-impl From<CallId> for String {
-    fn from(id: CallId) -> Self {
-        id.to_string()
-    }
-}
-
 /// A grant: `g` and the version of the record in the authority stream that added it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -428,12 +416,6 @@ impl TryFrom<String> for Name {
         } else {
             Err(IdError::Name(text.chars().take(160).collect()))
         }
-    }
-}
-
-impl From<Name> for String {
-    fn from(name: Name) -> Self {
-        name.0
     }
 }
 

@@ -151,8 +151,8 @@ pub(super) fn restrict_keys(home: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    if mode & 0o7077 != 0
-        && let Some((path, found)) = mend(&keys, mode & 0o700)?
+    if mode & !0o600 != 0
+        && let Some((path, found)) = mend(&keys, mode & 0o600)?
     {
         tell(&path, found);
     }
@@ -251,7 +251,10 @@ pub(super) fn note_holder(head_dir: &Path, home: &Path) -> io::Result<()> {
     let home = home.canonicalize()?;
     let mut note = format!("{}\n", std::process::id()).into_bytes();
     note.extend_from_slice(home.as_os_str().as_bytes());
-    write_bytes(&head_dir.join(HOLDER), &note)
+    let path = head_dir.join(HOLDER);
+    let is_new = !path.try_exists()?;
+    write_bytes(&path, &note)?;
+    if is_new { sync(head_dir) } else { Ok(()) }
 }
 
 /// Who noted that last; it counts while the head file is locked.

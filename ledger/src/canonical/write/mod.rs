@@ -13,7 +13,7 @@ use serde_json::{Number, Value};
 use super::EncodeError;
 use crate::limits::INTEGER_MAX;
 
-/// How serde_json marks what only its own writer understands: bytes that are JSON already.
+/// How `serde_json` marks what only its own writer understands: bytes that are JSON already.
 const PRIVATE: &str = "$serde_json::private";
 
 /// Which numbers have a form.
@@ -69,7 +69,7 @@ impl<'w> Writer<'w> {
         Ok(Fields {
             begin: self.out.len(),
             writer: self,
-            fields: Vec::with_capacity(count),
+            seen: Vec::with_capacity(count),
             is_sorted: true,
             close,
         })
@@ -294,21 +294,21 @@ pub(super) struct Fields<'a, 'w> {
     /// Where the first field begins.
     begin: usize,
     /// The keys so far, and where the field of each begins.
-    fields: Vec<(Cow<'static, str>, usize)>,
+    seen: Vec<(Cow<'static, str>, usize)>,
     is_sorted: bool,
     close: &'static str,
 }
 
 impl Fields<'_, '_> {
     fn key(&mut self, key: Cow<'static, str>) -> Result<(), EncodeError> {
-        if let Some((last, _)) = self.fields.last() {
+        if let Some((last, _)) = self.seen.last() {
             self.writer.out.push(b',');
             self.is_sorted &= last.as_bytes() < key.as_bytes();
         }
         let start = self.writer.out.len();
         super::write_string(&key, self.writer.out)?;
         self.writer.out.push(b':');
-        self.fields.push((key, start));
+        self.seen.push((key, start));
         Ok(())
     }
 
@@ -323,7 +323,7 @@ impl Fields<'_, '_> {
 
     fn close(self) -> Result<(), EncodeError> {
         if !self.is_sorted {
-            sort(self.writer.out, self.begin, &self.fields)?;
+            sort(self.writer.out, self.begin, &self.seen)?;
         }
         self.writer.out.extend_from_slice(self.close.as_bytes());
         Ok(())
