@@ -86,8 +86,8 @@ fn the_store_has_synced_all_that_it_wrote_before_it_answers() {
     }
 }
 
-/// Locks hold as long as their processes, projections in sled are made anew from the log, which alone
-/// an answer waits for, and the head is written behind the answers as well.
+/// Locks hold as long as their processes, projections in sled are made anew from the log, which an
+/// answer waits for, and the head is written behind the answers as well.
 const NOT_WAITED_FOR: [&str; 3] = ["home/driving", "home/sled/db", "head"];
 
 #[test]

@@ -4,7 +4,7 @@
 //! one frame to the log, with one write and one `fdatasync`; the head file where something outside
 //! will rest on the group (else the anchor writes it later); memory, which readers see; and only
 //! then the answers. After any error of these the store is closed for writing, and so it is where
-//! the disk takes longer than can be waited for: what lies on disk is known again once it is opened.
+//! the disk takes longer than can be waited for: what lies on disk is known once it is opened.
 
 use std::fs::File;
 use std::io;

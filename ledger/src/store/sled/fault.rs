@@ -1,5 +1,5 @@
-//! Places in a commit, in sealing and in writing the head, where a test can make it fail, or look at
-//! what lies on disk by then.
+//! Places in a commit, in sealing and in writing the head, where a test can make it fail, or look
+//! at what lies on disk by then.
 
 use std::io;
 use std::time::Duration;
