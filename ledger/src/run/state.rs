@@ -139,6 +139,8 @@ pub struct RunState {
     pub(super) replies: Vec<Reply>,
     pub(super) later: Vec<Later>,
     pub(super) calls: BTreeMap<CallId, Call>,
+    /// Which calls a set answered, so that no answer looks through all calls of its run.
+    pub(super) answers: BTreeMap<AnswerId, BTreeSet<CallId>>,
     pub(super) denied: Vec<CallId>,
     /// How many of the denials came before the newest message of a person.
     pub(super) denied_earlier: usize,
@@ -324,8 +326,10 @@ impl RunState {
 
     /// The calls that were answered in one set, in call order.
     pub fn answered_in(&self, set: AnswerId) -> impl Iterator<Item = &Call> {
-        let of_set = move |call: &&Call| call.answered.as_ref().is_some_and(|is| is.set == set);
-        self.calls.values().filter(of_set)
+        let calls = self.answers.get(&set).into_iter().flatten();
+        let calls = calls.filter_map(|call| self.calls.get(call));
+        // A call may have been answered anew since.
+        calls.filter(move |call| call.answered.as_ref().is_some_and(|is| is.set == set))
     }
 
     /// The calls of the newest reply about which people were asked.

@@ -398,6 +398,7 @@ impl RunState {
         if let Some(call) = self.calls.get_mut(&call) {
             let by = by.clone();
             call.answered = Some(Answered { set, by, answer });
+            self.answers.entry(set).or_default().insert(call.id);
         }
     }
 }

@@ -93,6 +93,7 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         replies: Vec::new(),
         later: Vec::new(),
         calls: BTreeMap::new(),
+        answers: BTreeMap::new(),
         denied: Vec::new(),
         denied_earlier: 0,
         parked: false,

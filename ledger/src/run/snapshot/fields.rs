@@ -223,6 +223,7 @@ packed_struct!(RunState {
     replies,
     later,
     calls,
+    answers,
     denied,
     denied_earlier,
     parked,
