@@ -112,9 +112,7 @@ impl Digest {
     pub fn short(&self) -> String {
         self.to_string().chars().take(10).collect()
     }
-}
 
-impl Digest {
     /// Its digits. Two of them at a time through a formatter would cost more than hashing a record.
     fn digits(&self) -> [u8; 64] {
         let mut text = [0; 64];

@@ -363,60 +363,30 @@ fn sort(
     Ok(())
 }
 
-impl ser::SerializeSeq for Items<'_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
+/// All that serde writes as an array is written alike.
+macro_rules! array {
+    ($($trait:ident::$method:ident,)*) => {$(
+        impl ser::$trait for Items<'_, '_> {
+            type Ok = ();
+            type Error = EncodeError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        self.put(value)
-    }
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
+                self.put(value)
+            }
 
-    fn end(self) -> Result<(), EncodeError> {
-        self.close();
-        Ok(())
-    }
+            fn end(self) -> Result<(), EncodeError> {
+                self.close();
+                Ok(())
+            }
+        }
+    )*};
 }
 
-impl ser::SerializeTuple for Items<'_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        self.put(value)
-    }
-
-    fn end(self) -> Result<(), EncodeError> {
-        self.close();
-        Ok(())
-    }
-}
-
-impl ser::SerializeTupleStruct for Items<'_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        self.put(value)
-    }
-
-    fn end(self) -> Result<(), EncodeError> {
-        self.close();
-        Ok(())
-    }
-}
-
-impl ser::SerializeTupleVariant for Items<'_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        self.put(value)
-    }
-
-    fn end(self) -> Result<(), EncodeError> {
-        self.close();
-        Ok(())
-    }
+array! {
+    SerializeSeq::serialize_element,
+    SerializeTuple::serialize_element,
+    SerializeTupleStruct::serialize_field,
+    SerializeTupleVariant::serialize_field,
 }
 
 impl ser::SerializeMap for Fields<'_, '_> {
@@ -440,38 +410,31 @@ impl ser::SerializeMap for Fields<'_, '_> {
     }
 }
 
-impl ser::SerializeStruct for Fields<'_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
+/// And so is each struct.
+macro_rules! object {
+    ($($trait:ident,)*) => {$(
+        impl ser::$trait for Fields<'_, '_> {
+            type Ok = ();
+            type Error = EncodeError;
 
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), EncodeError> {
-        self.put(Cow::Borrowed(key), value)
-    }
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                key: &'static str,
+                value: &T,
+            ) -> Result<(), EncodeError> {
+                self.put(Cow::Borrowed(key), value)
+            }
 
-    fn end(self) -> Result<(), EncodeError> {
-        self.close()
-    }
+            fn end(self) -> Result<(), EncodeError> {
+                self.close()
+            }
+        }
+    )*};
 }
 
-impl ser::SerializeStructVariant for Fields<'_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
-
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), EncodeError> {
-        self.put(Cow::Borrowed(key), value)
-    }
-
-    fn end(self) -> Result<(), EncodeError> {
-        self.close()
-    }
+object! {
+    SerializeStruct,
+    SerializeStructVariant,
 }
 
 #[cfg(test)]
