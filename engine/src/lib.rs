@@ -19,6 +19,7 @@ pub mod model;
 pub mod nearest;
 pub mod outfit;
 pub mod policy;
+pub mod price;
 pub mod record;
 pub mod recording;
 pub mod replay;

@@ -28,6 +28,17 @@ impl Usd {
         Self(micros)
     }
 
+    /// How many millionths.
+    pub const fn micros(self) -> u64 {
+        self.0
+    }
+
+    /// What is left after taking so much away, at least nothing.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
     /// The sum, at most the largest amount there is.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
@@ -99,13 +110,37 @@ impl From<Usd> for String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tokens {
-    /// Sent to the model.
+    /// Of the input, those that the provider read from its cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_read: u64,
+    /// Of the input, those that it wrote to its cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write: u64,
+    /// Sent to the model, whatever became of them there.
     pub input: u64,
     /// Written by it.
     pub output: u64,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over references"
+)]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl Tokens {
+    /// So many in and out, past any cache.
+    pub const fn new(input: u64, output: u64) -> Self {
+        Self {
+            cache_read: 0,
+            cache_write: 0,
+            input,
+            output,
+        }
+    }
+
     /// Both together.
     pub const fn total(self) -> u64 {
         self.input.saturating_add(self.output)
@@ -266,10 +301,7 @@ mod tests {
             iterations: 1,
             ..Usage::default()
         };
-        let reserved = |total| Tokens {
-            input: total,
-            output: 0,
-        };
+        let reserved = |total| Tokens::new(total, 0);
         assert_eq!(usage.blocks_model_call(&limits, reserved(40)), None);
         assert_eq!(
             usage.blocks_model_call(&limits, reserved(41)),

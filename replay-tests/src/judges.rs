@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use placet_engine::classify::{Answer, Classifier, Judges, Plugin};
 use placet_engine::heard::Heard;
-use placet_engine::model::{Classify, Model, ModelError, Reply, Request};
+use placet_engine::model::{Classify, Model, ModelError, Reply, Request, Told};
 use placet_engine::record::{ConfigRecord, PluginRecord};
-use placet_ledger::budget::{Tokens, Usd};
+use placet_ledger::budget::Tokens;
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{ModelFailure, Stop};
 use placet_ledger::id::{IdError, RunId};
@@ -92,6 +92,7 @@ fn failed(detail: &str) -> ModelError {
         kind: ModelFailure::Provider,
         detail: detail.to_owned(),
         used: None,
+        again: None,
     }
 }
 
@@ -109,7 +110,7 @@ impl Model for ModelJudge {
                 calls: Vec::new(),
                 stop: Stop::End,
                 used: Tokens::default(),
-                cost_usd: Usd::ZERO,
+                told: Told::default(),
             }),
             Does::Exits(status) => Err(failed(&format!("status {status}"))),
             Does::Fails(detail) => Err(failed(detail)),

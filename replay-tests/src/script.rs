@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use placet_engine::heard::Heard;
-use placet_engine::model::{Message, Model, ModelError, Reply, ReplyCall, Request};
-use placet_ledger::budget::{Tokens, Usd};
+use placet_engine::model::{Message, Model, ModelError, Reply, ReplyCall, Request, Told};
+use placet_ledger::budget::Tokens;
 use placet_ledger::event::{ModelFailure, Stop};
 use serde_json::Value;
 
@@ -50,11 +50,8 @@ impl Script {
             text: String::new(),
             calls: calls.into_iter().collect(),
             stop: Stop::ToolCalls,
-            used: Tokens {
-                input: 10,
-                output: 5,
-            },
-            cost_usd: Usd::ZERO,
+            used: Tokens::new(10, 5),
+            told: Told::default(),
         })
     }
 
@@ -65,11 +62,8 @@ impl Script {
             text: text.to_owned(),
             calls: Vec::new(),
             stop: Stop::End,
-            used: Tokens {
-                input: 10,
-                output: 5,
-            },
-            cost_usd: Usd::ZERO,
+            used: Tokens::new(10, 5),
+            told: Told::default(),
         })
     }
 
@@ -82,10 +76,19 @@ impl Script {
 
     /// No reply.
     #[must_use]
-    pub fn fails(mut self, kind: ModelFailure, used: Option<Tokens>) -> Self {
-        let detail = String::from("the provider is not well");
-        self.turns
-            .push(Turn::Says(Box::new(Err(ModelError { kind, detail, used }))));
+    pub fn fails(self, kind: ModelFailure, used: Option<Tokens>) -> Self {
+        self.error(ModelError {
+            kind,
+            detail: String::from("the provider is not well"),
+            used,
+            again: None,
+        })
+    }
+
+    /// No reply, for this reason.
+    #[must_use]
+    pub fn error(mut self, error: ModelError) -> Self {
+        self.turns.push(Turn::Says(Box::new(Err(error))));
         self
     }
 
@@ -180,7 +183,7 @@ impl ScriptModel {
 impl Model for ScriptModel {
     async fn complete(&self, request: &Request, _: &Heard) -> Result<Reply, ModelError> {
         lock(&self.requests).push(request.clone());
-        match self.turn(request.turn()) {
+        match self.turn(request.turn) {
             Some(Turn::Says(said)) => *said,
             Some(Turn::Vanishes) => {
                 self.vanished.notify_one();
@@ -194,6 +197,7 @@ impl Model for ScriptModel {
                 kind: ModelFailure::Provider,
                 detail: String::from("the script has ended"),
                 used: None,
+                again: None,
             }),
         }
     }

@@ -150,10 +150,7 @@ async fn what_was_used_before_the_pause_counts_after_it() {
 
 #[tokio::test]
 async fn each_cap_ends_a_run_as_spent() {
-    let used = Tokens {
-        input: 1_000,
-        output: 1_000,
-    };
+    let used = Tokens::new(1_000, 1_000);
     let none = Limits::default();
     let cost_usd = Some(Usd::from_micros(50));
     for (limits, what) in [
@@ -179,7 +176,7 @@ async fn each_cap_ends_a_run_as_spent() {
             calls: vec![note()],
             stop: Stop::ToolCalls,
             used,
-            cost_usd: Usd::from_micros(50),
+            told: placet_engine::model::Told::default(),
         };
         let options = Options {
             limits,

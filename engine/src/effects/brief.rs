@@ -118,6 +118,8 @@ pub fn brief(
             let request = Request {
                 messages: conversation.messages().to_vec(),
                 tools: Vec::new(),
+                output_tokens: None,
+                turn: state.replies().len(),
             };
             let next_call = state
                 .next_call()

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use placet_ledger::budget::Tokens;
+use placet_ledger::budget::{Tokens, Usd};
 use placet_ledger::clock::Clock;
 use placet_ledger::containment::Level;
 use placet_ledger::content::{Text, Texts};
@@ -174,10 +174,8 @@ impl EffectHandler for LiveHandler {
     async fn perform(&self, brief: Brief) -> Act {
         match brief {
             Brief::Prepare { context, bytes } => {
-                let reserved = Tokens {
-                    input: bytes.div_ceil(BYTES_PER_TOKEN),
-                    output: OUTPUT_TOKENS_RESERVED,
-                };
+                let input = bytes.div_ceil(BYTES_PER_TOKEN);
+                let reserved = Tokens::new(input, OUTPUT_TOKENS_RESERVED);
                 let active_ms = self.active_ms();
                 Act::bare(Command::CallModel {
                     context,
@@ -382,6 +380,8 @@ fn model_failed(error: ModelError) -> Act {
 fn countable(used: Tokens) -> Tokens {
     let most = INTEGER_MAX.unsigned_abs();
     Tokens {
+        cache_read: used.cache_read.min(most),
+        cache_write: used.cache_write.min(most),
         input: used.input.min(most),
         output: used.output.min(most),
     }
@@ -402,6 +402,7 @@ fn replied(mut reply: Reply, tools: &[ScopeTool], next_call: CallId) -> Act {
                 kind: ModelFailure::Provider,
                 detail: String::from("the run has no call ids left"),
                 used: Some(reply.used),
+                again: None,
             });
         };
         let tool = tools.iter().find(|tool| tool.name.as_str() == call.name);
@@ -425,18 +426,14 @@ fn replied(mut reply: Reply, tools: &[ScopeTool], next_call: CallId) -> Act {
             kind: ModelFailure::Provider,
             detail: format!("a part of the reply is {what}"),
             used: Some(reply.used),
+            again: None,
         });
     }
-    let Reply {
-        cost_usd,
-        stop,
-        used,
-        ..
-    } = reply;
+    let Reply { stop, used, .. } = reply;
     Act {
         command: Command::RecordReply {
             calls,
-            cost_usd,
+            cost_usd: Usd::ZERO,
             stop,
             used: countable(used),
         },

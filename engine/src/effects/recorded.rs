@@ -169,10 +169,7 @@ impl EffectHandler for RecordedHandler {
                 let reserved = match self.next().map(Envelope::event) {
                     Some(Event::ModelCalled(event)) => event.reserved,
                     // The estimate that found no room is not recorded; the largest has none.
-                    _ => Tokens {
-                        input: u64::MAX,
-                        output: 0,
-                    },
+                    _ => Tokens::new(u64::MAX, 0),
                 };
                 let active_ms = self.active_ms();
                 Act::bare(Command::CallModel {

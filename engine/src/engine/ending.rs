@@ -110,6 +110,7 @@ impl Model for NoModel {
             kind: ModelFailure::Provider,
             detail: String::from("the run is being ended"),
             used: None,
+            again: None,
         })
     }
 }

@@ -45,15 +45,14 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// The tools it may call.
     pub tools: Vec<Arc<Defined>>,
+    /// The most tokens that its reply may have; where absent, the model's own limit binds.
+    pub output_tokens: Option<u64>,
+    /// How many replies the model gave before in its run, shown here or not.
+    pub turn: usize,
 }
 
-impl Request {
-    /// How many replies the model gave before.
-    pub fn turn(&self) -> usize {
-        let assistant = |message: &&Arc<Message>| matches!(***message, Message::Assistant { .. });
-        self.messages.iter().filter(assistant).count()
-    }
-}
+/// Tokens of a judgement: one word, and what a model that reasons first spends on the way to it.
+const OUTPUT_TOKENS_MAX: u64 = 2_048;
 
 /// What a model is sent to judge one command: a request of its own, without tools and without the
 /// conversation of the agent that wants the command run.
@@ -79,6 +78,8 @@ impl Classify {
         Request {
             messages: messages.map(Arc::new).to_vec(),
             tools: Vec::new(),
+            output_tokens: Some(OUTPUT_TOKENS_MAX),
+            turn: 0,
         }
     }
 }

@@ -8,7 +8,7 @@ pub use message::{Classify, Message, MessageCall, Request};
 pub use scripted::{ScriptError, Scripted};
 
 use async_trait::async_trait;
-use placet_ledger::budget::{Tokens, Usd};
+use placet_ledger::budget::Tokens;
 use placet_ledger::event::{ModelFailure, Stop};
 
 use crate::heard::Heard;
@@ -35,8 +35,21 @@ pub struct Reply {
     pub stop: Stop,
     /// What it used.
     pub used: Tokens,
-    /// What that cost.
-    pub cost_usd: Usd,
+    /// What else the provider told of it.
+    pub told: Told,
+}
+
+/// What a provider tells of a reply in words of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Where it was asked, without credentials.
+    pub endpoint: Option<String>,
+    /// Its id of the reply.
+    pub id: Option<String>,
+    /// The model that it says replied.
+    pub model: Option<String>,
+    /// Its word for why the model stopped.
+    pub stop: Option<String>,
 }
 
 /// Why there is no reply.
@@ -47,8 +60,17 @@ pub struct ModelError {
     pub kind: ModelFailure,
     /// What happened.
     pub detail: String,
-    /// What was used all the same.
+    /// What was used all the same, where that is known.
     pub used: Option<Tokens>,
+    /// Whether the same may be asked again; only where nothing of a reply was received.
+    pub again: Option<Again>,
+}
+
+/// The same may be asked again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Again {
+    /// How long the provider asks to wait before that.
+    pub after_ms: Option<u64>,
 }
 
 /// A model.

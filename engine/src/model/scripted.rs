@@ -7,13 +7,13 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use placet_ledger::budget::{Tokens, Usd};
+use placet_ledger::budget::Tokens;
 use placet_ledger::event::{ModelFailure, Stop};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::verdicts::{VerdictEntry, Verdicts};
-use super::{Classify, Model, ModelError, Reply, ReplyCall, Request};
+use super::{Classify, Model, ModelError, Reply, ReplyCall, Request, Told};
 use crate::heard::Heard;
 
 /// Why a script cannot be used.
@@ -109,6 +109,7 @@ fn turn(number: usize, entry: TurnEntry) -> Result<Turn, ScriptError> {
             kind: ModelFailure::Provider,
             detail,
             used: None,
+            again: None,
         });
         return Ok(Turn {
             reply,
@@ -144,7 +145,7 @@ fn turn(number: usize, entry: TurnEntry) -> Result<Turn, ScriptError> {
         calls,
         stop,
         used,
-        cost_usd: Usd::ZERO,
+        told: Told::default(),
     };
     Ok(Turn {
         reply: Ok(reply),
@@ -177,7 +178,7 @@ fn json(value: toml::Value) -> Result<Value, &'static str> {
 #[async_trait]
 impl Model for Scripted {
     async fn complete(&self, request: &Request, heard: &Heard) -> Result<Reply, ModelError> {
-        let served = request.turn();
+        let served = request.turn;
         let Some(turn) = self.turns.get(served) else {
             let detail = format!(
                 "the script ends after turn {}, and another one was asked for",
@@ -187,6 +188,7 @@ impl Model for Scripted {
                 kind: ModelFailure::Provider,
                 detail,
                 used: None,
+                again: None,
             });
         };
         delay(turn.delay_ms).await;
@@ -219,19 +221,13 @@ pub(super) async fn delay(ms: Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Message;
-    use std::sync::Arc;
 
-    fn request(turns: usize) -> Request {
-        let said = || {
-            Arc::new(Message::Assistant {
-                text: String::new(),
-                calls: Vec::new(),
-            })
-        };
+    fn request(turn: usize) -> Request {
         Request {
-            messages: (0..turns).map(|_| said()).collect(),
+            messages: Vec::new(),
             tools: Vec::new(),
+            output_tokens: None,
+            turn,
         }
     }
 

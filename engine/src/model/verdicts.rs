@@ -1,11 +1,11 @@
 //! What a script model says when it is asked to judge a command.
 
-use placet_ledger::budget::{Tokens, Usd};
+use placet_ledger::budget::Tokens;
 use placet_ledger::event::{ModelFailure, Stop};
 use serde::Deserialize;
 
 use super::scripted::{ScriptError, delay};
-use super::{Classify, ModelError, Reply};
+use super::{Classify, ModelError, Reply, Told};
 
 /// One verdict of a script.
 #[derive(Debug, Deserialize)]
@@ -54,6 +54,7 @@ impl Verdicts {
             kind: ModelFailure::Provider,
             detail,
             used: None,
+            again: None,
         };
         let Some(entry) = self.entry(question) else {
             let (entries, number) = (self.0.len(), question.judged_before.saturating_add(1));
@@ -69,7 +70,7 @@ impl Verdicts {
                 calls: Vec::new(),
                 stop: Stop::End,
                 used: Tokens::default(),
-                cost_usd: Usd::ZERO,
+                told: Told::default(),
             }),
             (None, error) => Err(failed(error.clone().unwrap_or_default())),
         }

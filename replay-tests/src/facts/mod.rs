@@ -176,10 +176,7 @@ pub fn rules() -> Commitment {
 }
 
 /// What a model call of a story sets aside.
-pub const RESERVED: Tokens = Tokens {
-    input: 100,
-    output: 100,
-};
+pub const RESERVED: Tokens = Tokens::new(100, 100);
 
 /// `run.started`, changed as the test likes it.
 pub fn started_with(change: impl Fn(&mut RunStarted) + 'static) -> Fact {
@@ -300,10 +297,7 @@ pub fn replied(tools: &'static [&'static str]) -> Fact {
             calls,
             cost_usd: Usd::ZERO,
             stop,
-            used: Tokens {
-                input: 10,
-                output: 5,
-            },
+            used: Tokens::new(10, 5),
         });
         Decided { event, blobs }
     };

@@ -245,10 +245,7 @@ fn what_a_failed_attempt_reserved_stays_spent_unless_it_says_what_it_used() {
         scenario.state().unwrap().usage().tokens
     };
     assert_eq!(spent(None), 200);
-    let used = Tokens {
-        input: 3,
-        output: 4,
-    };
+    let used = Tokens::new(3, 4);
     assert_eq!(spent(Some(used)), 7);
 }
 

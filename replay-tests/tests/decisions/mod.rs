@@ -73,10 +73,7 @@ fn reply(tools: &[&str]) -> Command {
         } else {
             Stop::ToolCalls
         },
-        used: Tokens {
-            input: 10,
-            output: 5,
-        },
+        used: Tokens::new(10, 5),
     }
 }
 

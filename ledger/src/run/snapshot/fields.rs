@@ -57,7 +57,12 @@ packed_struct!(Demands {
     not_starter
 });
 
-packed_struct!(Tokens { input, output });
+packed_struct!(Tokens {
+    cache_read,
+    cache_write,
+    input,
+    output
+});
 
 packed_struct!(Usage {
     active_ms,
