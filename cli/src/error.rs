@@ -317,6 +317,8 @@ impl From<EngineError> for CommandError {
             }
             error @ EngineError::WorkspaceReplaced { .. } => Self::new(Kind::Refused, error)
                 .hint("put the folder back, or cancel the run and start a new one"),
+            error @ EngineError::UnknownPrice(_) => Self::usage(error)
+                .hint("state its price in the config, in [prices.\"PROVIDER:ID\"]"),
             error @ EngineError::Content(_) => Self::new(Kind::Integrity, error),
             EngineError::Elsewhere { ref why, .. } => {
                 let (kind, hint) = elsewhere(why);

@@ -178,5 +178,6 @@ fn classifier(spec: &str) -> Result<Classifier, OutfitError> {
         model: Arc::new(scripted(path.to_owned()).map_err(failed)?),
         name,
         endpoint: spec.to_owned(),
+        terms: None,
     })
 }

@@ -1,6 +1,7 @@
 //! What tokens cost: prices as providers state them, and the sum of a call, rounded up.
 
-use placet_ledger::budget::{Tokens, Usd};
+use placet_ledger::budget::{Spend, Tokens, Usd};
+use placet_ledger::limits::INTEGER_MAX;
 use serde::{Deserialize, Serialize};
 
 /// Tokens that a price is for.
@@ -44,6 +45,22 @@ impl Price {
             sum.saturating_add(part)
         });
         Usd::from_micros(u64::try_from(sum.div_ceil(TOKENS_PER_PRICE)).unwrap_or(u64::MAX))
+    }
+
+    /// What a call that used these tokens took; no more than a record can hold, however many a
+    /// provider claims.
+    pub fn spend(&self, tokens: Tokens) -> Spend {
+        let most = INTEGER_MAX.unsigned_abs();
+        let tokens = Tokens {
+            cache_read: tokens.cache_read.min(most),
+            cache_write: tokens.cache_write.min(most),
+            input: tokens.input.min(most),
+            output: tokens.output.min(most),
+        };
+        Spend {
+            cost_usd: self.of(tokens),
+            tokens,
+        }
     }
 
     /// How many tokens of output so much money pays for; `None` where output costs nothing.

@@ -50,7 +50,7 @@ pub struct PluginRecord {
 }
 
 /// How calls of a model are counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
     /// Tokens of its whole context; where absent, nothing is known of it and nothing is compacted.

@@ -143,15 +143,17 @@ impl Runner {
 
     /// Does one thing that remains to be done.
     pub async fn step(&mut self, halt: &Halt) -> Result<Progress, RunnerError> {
-        let stands = |state: &RunState, _: &Contents| (next(state), self.has(state));
-        let (step, mine) = self.ledger.look(self.run, stands).await?;
+        let stands =
+            |state: &RunState, _: &Contents| (next(state), self.has(state), state.is_asking());
+        let (step, mine, asking) = self.ledger.look(self.run, stands).await?;
         if !mine && step != Step::Finished {
             // Nothing is done for a run that is somebody else's.
             return Err(RunnerError::TakenOver);
         }
         match step {
             Step::Perform(effect) => self.perform(effect, halt).await?,
-            Step::Gate(call) if self.ledger.is_unjudged(self.run, call).await? => {
+            // Whatever became of the policy since: a model that is asked about it is heard first.
+            Step::Gate(call) if asking || self.ledger.is_unjudged(self.run, call).await? => {
                 self.perform(Effect::Assess(call), halt).await?;
             }
             Step::Gate(call) => self.record(Act::bare(Command::Gate { call })).await?,
@@ -200,29 +202,29 @@ impl Runner {
     }
 
     async fn perform(&mut self, effect: Effect, halt: &Halt) -> Result<(), RunnerError> {
-        if matches!(effect, Effect::Complete { .. }) {
-            // The intent is durable before the model is asked.
+        let (brief, seen, asks) = self.brief(effect).await?;
+        if asks {
+            // The intent is durable before a model is asked.
             self.ledger.commit(self.run).await?;
         }
-        let (brief, seen) = self.brief(effect).await?;
         match effect {
             // What a person says meanwhile belongs to the context that is recorded.
-            Effect::Prepare { .. } => {
-                let Act { command, texts } = self.handler.perform(brief).await;
-                let (driver, act) = (Caller::Driver, (command, texts));
-                self.ledger.handle_at(self.run, &driver, seen, act).await?;
-                Ok(())
-            }
+            Effect::Prepare { .. } => tokio::select! {
+                act = self.handler.perform(brief) => {
+                    let (driver, act) = (Caller::Driver, (act.command, act.texts));
+                    self.ledger.handle_at(self.run, &driver, seen, act).await?;
+                    Ok(())
+                }
+                () = halt.raised() => Ok(()),
+            },
             // A reply that nobody waits for is lost, and what was set aside for it stays spent.
-            Effect::Complete { .. } => tokio::select! {
-                act = self.handler.perform(brief) => self.record(act).await,
-                () = halt.raised() => Ok(()),
-            },
             // Nothing is judged for a run that is to stop: it is asked again by who takes it up.
-            Effect::Assess(_) => tokio::select! {
-                act = self.handler.perform(brief) => self.record(act).await,
-                () = halt.raised() => Ok(()),
-            },
+            Effect::Complete { .. } | Effect::Compact { .. } | Effect::Assess(_) => {
+                tokio::select! {
+                    act = self.handler.perform(brief) => self.record(act).await,
+                    () = halt.raised() => Ok(()),
+                }
+            }
             Effect::Propose(_) | Effect::Reconcile(_) => {
                 let act = self.handler.perform(brief).await;
                 self.record(act).await
@@ -230,22 +232,23 @@ impl Runner {
         }
     }
 
-    /// The brief for an effect, and the version of the run that it is of.
-    async fn brief(&mut self, effect: Effect) -> Result<(Brief, Version), RunnerError> {
+    /// The brief for an effect, the version of the run that it is of, and whether it asks a model.
+    async fn brief(&mut self, effect: Effect) -> Result<(Brief, Version, bool), RunnerError> {
         let kept = self.conversation.take();
-        let (brief, seen, conversation) = self
+        let (brief, (seen, asks), conversation) = self
             .ledger
             .look(self.run, |state, contents| -> Result<_, BriefError> {
-                let mut conversation = match kept {
+                let mut conversation = match kept.filter(|kept| kept.is_of(state)) {
                     Some(kept) => kept,
                     None => Conversation::new(state, contents)?,
                 };
                 let brief = brief(state, contents, &mut conversation, effect)?;
-                Ok((brief, state.head().version, conversation))
+                let stands = (state.head().version, state.is_asking());
+                Ok((brief, stands, conversation))
             })
             .await??;
         self.conversation = Some(conversation);
-        Ok((brief, seen))
+        Ok((brief, seen, asks))
     }
 
     async fn record(&self, act: Act) -> Result<(), RunnerError> {

@@ -28,6 +28,11 @@ impl Usd {
         Self(micros)
     }
 
+    /// Whether it is nothing.
+    pub const fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// How many millionths.
     pub const fn micros(self) -> u64 {
         self.0
@@ -147,6 +152,16 @@ impl Tokens {
     }
 }
 
+/// What a call of a model takes, or what is set aside for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spend {
+    /// What it costs.
+    pub cost_usd: Usd,
+    /// Its tokens.
+    pub tokens: Tokens,
+}
+
 /// The caps of a run; an absent one does not bind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -166,6 +181,16 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Whether there is such a cap.
+    pub const fn binds(&self, cap: Cap) -> bool {
+        match cap {
+            Cap::Cost => self.cost_usd.is_some(),
+            Cap::Duration => self.duration_ms.is_some(),
+            Cap::Iterations => self.iterations.is_some(),
+            Cap::Tokens => self.tokens.is_some(),
+        }
+    }
+
     /// The stricter of both, cap by cap.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
@@ -185,7 +210,20 @@ impl Limits {
 }
 
 /// Which cap is spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    thiserror::Error,
+    Serialize,
+    Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Cap {
     /// See [`Limits::cost_usd`].
     #[error("max-cost-usd")]
@@ -206,31 +244,52 @@ pub enum Cap {
 pub struct Usage {
     /// Active time of its ended segments.
     pub active_ms: u64,
-    /// Cost of its model calls.
+    /// Cost of its calls of models, and what was set aside for those without a reply.
     pub cost_usd: Usd,
-    /// Calls of the model, failed attempts included.
+    /// Turns of the model, failed attempts included.
     pub iterations: u64,
     /// Tokens used, and reserved by attempts that had no reply.
     pub tokens: u64,
 }
 
 impl Usage {
-    /// The cap that leaves no room for another model call that may use `reserved` tokens.
-    pub fn blocks_model_call(&self, limits: &Limits, reserved: Tokens) -> Option<Cap> {
-        let tokens = self.tokens.saturating_add(reserved.total());
+    /// The cap that leaves no room for another turn of the model that may take `reserved`.
+    pub fn blocks_turn(&self, limits: &Limits, reserved: Spend) -> Option<Cap> {
         if limits.iterations.is_some_and(|cap| self.iterations >= cap) {
             Some(Cap::Iterations)
-        } else if limits.tokens.is_some_and(|cap| tokens > cap) {
+        } else {
+            self.blocks_spending(limits, reserved)
+        }
+    }
+
+    /// The cap that leaves no room for any call of a model that may take `reserved`.
+    pub fn blocks_spending(&self, limits: &Limits, reserved: Spend) -> Option<Cap> {
+        let tokens = self.tokens.saturating_add(reserved.tokens.total());
+        let cost_usd = self.cost_usd.plus(reserved.cost_usd);
+        if limits.tokens.is_some_and(|cap| tokens > cap) {
             Some(Cap::Tokens)
         } else if limits
             .cost_usd
             // Under a cap of nothing, models that cost nothing may be called.
-            .is_some_and(|cap| self.cost_usd >= cap.max(Usd(1)))
+            .is_some_and(|cap| cost_usd > cap || self.cost_usd >= cap.max(Usd(1)))
         {
             Some(Cap::Cost)
         } else {
             self.blocks_execution(limits)
         }
+    }
+
+    /// Sets aside what a call of a model may take.
+    pub(crate) fn reserve(&mut self, reserved: Spend) {
+        self.tokens = self.tokens.saturating_add(reserved.tokens.total());
+        self.cost_usd = self.cost_usd.plus(reserved.cost_usd);
+    }
+
+    /// Puts what a call took in the place of what was set aside for it.
+    pub(crate) fn settle(&mut self, reserved: Spend, used: Spend) {
+        let others = self.tokens.saturating_sub(reserved.tokens.total());
+        self.tokens = others.saturating_add(used.tokens.total());
+        self.cost_usd = self.cost_usd.minus(reserved.cost_usd).plus(used.cost_usd);
     }
 
     /// The cap that forbids starting an approved call. Calls of the last reply that a cap allowed
@@ -301,20 +360,50 @@ mod tests {
             iterations: 1,
             ..Usage::default()
         };
-        let reserved = |total| Tokens::new(total, 0);
-        assert_eq!(usage.blocks_model_call(&limits, reserved(40)), None);
-        assert_eq!(
-            usage.blocks_model_call(&limits, reserved(41)),
-            Some(Cap::Tokens)
-        );
+        let reserved = |total| Spend {
+            tokens: Tokens::new(total, 0),
+            cost_usd: Usd::ZERO,
+        };
+        assert_eq!(usage.blocks_turn(&limits, reserved(40)), None);
+        assert_eq!(usage.blocks_turn(&limits, reserved(41)), Some(Cap::Tokens));
         let spent = Usage {
             iterations: 2,
             ..usage
         };
         assert_eq!(
-            spent.blocks_model_call(&limits, reserved(0)),
+            spent.blocks_turn(&limits, reserved(0)),
             Some(Cap::Iterations)
         );
+        // A judgement is no turn.
+        assert_eq!(spent.blocks_spending(&limits, reserved(0)), None);
+    }
+
+    #[test]
+    fn under_a_cap_of_nothing_a_model_that_costs_nothing_may_be_called() {
+        let limits = Limits {
+            cost_usd: Some(Usd::ZERO),
+            ..Limits::default()
+        };
+        let spend = |micros| Spend {
+            tokens: Tokens::new(5, 5),
+            cost_usd: Usd(micros),
+        };
+        let usage = Usage::default();
+        assert_eq!(usage.blocks_turn(&limits, spend(0)), None);
+        assert_eq!(usage.blocks_turn(&limits, spend(1)), Some(Cap::Cost));
+    }
+
+    #[test]
+    fn what_was_set_aside_gives_way_to_what_was_used() {
+        let spend = |tokens, micros| Spend {
+            tokens: Tokens::new(tokens, 0),
+            cost_usd: Usd(micros),
+        };
+        let mut usage = Usage::default();
+        usage.reserve(spend(100, 50));
+        usage.reserve(spend(10, 5));
+        usage.settle(spend(100, 50), spend(120, 7));
+        assert_eq!((usage.tokens, usage.cost_usd), (130, Usd(12)));
     }
 
     #[test]

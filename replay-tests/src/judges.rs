@@ -78,6 +78,7 @@ impl ModelJudge {
         let classifier = Classifier {
             model: self.clone(),
             name: "judge".parse()?,
+            terms: None,
             endpoint: String::from("test:judge"),
         };
         Ok(Judges {

@@ -287,6 +287,8 @@ pub const fn is_of_person(command: &Command) -> bool {
         Command::TakeUp { .. }
         | Command::PutDown { .. }
         | Command::CallModel { .. }
+        | Command::CallJudge { .. }
+        | Command::RecordSummary { .. }
         | Command::RecordReply { .. }
         | Command::RecordModelFailure { .. }
         | Command::Propose(_)

@@ -35,6 +35,7 @@ enum Turn {
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     turns: Vec<Turn>,
+    summaries: Vec<Turn>,
 }
 
 impl Script {
@@ -92,6 +93,20 @@ impl Script {
         self
     }
 
+    /// What it sums the conversation up as, when it is next asked to.
+    #[must_use]
+    pub fn sums_up(mut self, summary: Result<Reply, ModelError>) -> Self {
+        self.summaries.push(Turn::Says(Box::new(summary)));
+        self
+    }
+
+    /// The driver dies while the model sums up.
+    #[must_use]
+    pub fn vanishes_summing_up(mut self) -> Self {
+        self.summaries.push(Turn::Vanishes);
+        self
+    }
+
     /// The driver dies while the model thinks; asked again, the model goes on with the next turn.
     #[must_use]
     pub fn vanishes(mut self) -> Self {
@@ -112,7 +127,10 @@ impl Script {
 #[derive(Debug)]
 pub struct ScriptModel {
     turns: Mutex<Vec<Turn>>,
+    summaries: Mutex<Vec<Turn>>,
     requests: Mutex<Vec<Request>>,
+    asked_to_sum_up: Mutex<Vec<Request>>,
+    charged: Mutex<Vec<Tokens>>,
     vanished: Arc<tokio::sync::Notify>,
     reached: Arc<tokio::sync::Notify>,
 }
@@ -131,7 +149,10 @@ impl ScriptModel {
     ) -> Self {
         Self {
             turns: Mutex::new(script.turns),
+            summaries: Mutex::new(script.summaries),
             requests: Mutex::default(),
+            asked_to_sum_up: Mutex::default(),
+            charged: Mutex::default(),
             vanished,
             reached,
         }
@@ -142,7 +163,10 @@ impl ScriptModel {
     pub fn copy(&self) -> Self {
         Self {
             turns: Mutex::new(lock(&self.turns).clone()),
+            summaries: Mutex::new(lock(&self.summaries).clone()),
             requests: Mutex::new(self.requests()),
+            asked_to_sum_up: Mutex::new(self.asked_to_sum_up()),
+            charged: Mutex::new(self.charged()),
             vanished: self.vanished.clone(),
             reached: self.reached.clone(),
         }
@@ -151,6 +175,55 @@ impl ScriptModel {
     /// Everything that the model was sent, oldest first.
     pub fn requests(&self) -> Vec<Request> {
         lock(&self.requests).clone()
+    }
+
+    /// Every conversation that it was to sum up, oldest first.
+    pub fn asked_to_sum_up(&self) -> Vec<Request> {
+        lock(&self.asked_to_sum_up).clone()
+    }
+
+    /// What a provider would have counted for each time that it was asked, in order: what the reply
+    /// says; where there is none that says so, all the output that was asked for.
+    pub fn charged(&self) -> Vec<Tokens> {
+        lock(&self.charged).clone()
+    }
+
+    fn next_summary(&self) -> Option<Turn> {
+        let mut summaries = lock(&self.summaries);
+        (!summaries.is_empty()).then(|| summaries.remove(0))
+    }
+
+    fn charge(&self, request: &Request, turn: Option<&Turn>) {
+        let told = match turn {
+            Some(Turn::Says(said)) => match &**said {
+                Ok(reply) => Some(reply.used),
+                Err(error) => error.used,
+            },
+            Some(Turn::Vanishes | Turn::Hangs) => None,
+            None => Some(Tokens::default()),
+        };
+        let all = Tokens::new(0, request.output_tokens.unwrap_or_default());
+        lock(&self.charged).push(told.unwrap_or(all));
+    }
+
+    async fn follow(&self, turn: Option<Turn>) -> Result<Reply, ModelError> {
+        match turn {
+            Some(Turn::Says(said)) => *said,
+            Some(Turn::Vanishes) => {
+                self.vanished.notify_one();
+                std::future::pending().await
+            }
+            Some(Turn::Hangs) => {
+                self.reached.notify_one();
+                std::future::pending().await
+            }
+            None => Err(ModelError {
+                kind: ModelFailure::Provider,
+                detail: String::from("the script has ended"),
+                used: None,
+                again: None,
+            }),
+        }
     }
 
     /// What the model was told came of the calls, in the newest request.
@@ -174,31 +247,31 @@ impl ScriptModel {
         let mut turns = lock(&self.turns);
         match turns.get(served)? {
             Turn::Vanishes | Turn::Hangs => Some(turns.remove(served)),
+            // What may be asked again is answered otherwise then.
+            Turn::Says(said) if is_passing(said) => Some(turns.remove(served)),
             Turn::Says(said) => Some(Turn::Says(said.clone())),
         }
     }
+}
+
+/// Whether the same may be asked again.
+fn is_passing(said: &Result<Reply, ModelError>) -> bool {
+    said.as_ref().is_err_and(|error| error.again.is_some())
 }
 
 #[async_trait]
 impl Model for ScriptModel {
     async fn complete(&self, request: &Request, _: &Heard) -> Result<Reply, ModelError> {
         lock(&self.requests).push(request.clone());
-        match self.turn(request.turn) {
-            Some(Turn::Says(said)) => *said,
-            Some(Turn::Vanishes) => {
-                self.vanished.notify_one();
-                std::future::pending().await
-            }
-            Some(Turn::Hangs) => {
-                self.reached.notify_one();
-                std::future::pending().await
-            }
-            None => Err(ModelError {
-                kind: ModelFailure::Provider,
-                detail: String::from("the script has ended"),
-                used: None,
-                again: None,
-            }),
-        }
+        let turn = self.turn(request.turn);
+        self.charge(request, turn.as_ref());
+        self.follow(turn).await
+    }
+
+    async fn summarise(&self, request: &Request) -> Result<Reply, ModelError> {
+        lock(&self.asked_to_sum_up).push(request.clone());
+        let turn = self.next_summary();
+        self.charge(request, turn.as_ref());
+        self.follow(turn).await
     }
 }

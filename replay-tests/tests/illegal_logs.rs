@@ -237,11 +237,11 @@ fn replies_without_a_call_of_the_model_and_calls_out_of_turn_do_not_fold() {
     let answered = vec![started(), taken_up(1), called(), last_word()];
     refused_because(answered, &last_word(), none);
     let twice = vec![started(), taken_up(1), called()];
-    refused_because(twice, &called_again(2), "the model is not to be called");
+    refused_because(twice, &called_again(2), "a model is being asked");
     refused_because(
         vec![started(), taken_up(1)],
         &called_again(2),
-        "not to be called",
+        "counted one by one",
     );
     refused_because(waits(), &called(), "a call is open");
     let cancelled = vec![started(), taken_up(1), cancel_requested()];

@@ -1,7 +1,7 @@
 //! While calls wait for a person nothing new enters a run, and nothing is executed before every
 //! call of the reply has its verdict and its answer.
 
-use placet_ledger::budget::{Tokens, Usd};
+use placet_ledger::budget::Spend;
 use placet_ledger::containment::Level;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::digest::{Purpose, digest};
@@ -97,8 +97,19 @@ fn intruders() -> Vec<(&'static str, Command, Texts)> {
         (
             "a model call",
             Command::CallModel {
+                compact: false,
                 context,
-                reserved: Tokens::default(),
+                reserved: Spend::default(),
+                active_ms: 0,
+            },
+            Texts::new(),
+        ),
+        (
+            "a summary",
+            Command::CallModel {
+                compact: true,
+                context,
+                reserved: Spend::default(),
                 active_ms: 0,
             },
             Texts::new(),
@@ -107,9 +118,8 @@ fn intruders() -> Vec<(&'static str, Command, Texts)> {
             "a reply",
             Command::RecordReply {
                 calls: Vec::new(),
-                cost_usd: Usd::ZERO,
                 stop: Stop::End,
-                used: Tokens::default(),
+                used: Spend::default(),
             },
             Texts::from([(String::from("reply"), Text::plain("ha"))]),
         ),

@@ -178,8 +178,22 @@ async fn each_cap_ends_a_run_as_spent() {
             used,
             told: placet_engine::model::Told::default(),
         };
+        // The first turn may take all that the cap allows.
+        let terms = placet_engine::record::Terms {
+            output_tokens: Some(1_000),
+            price: Some(placet_engine::price::Price {
+                output: Usd::from_micros(50_000),
+                ..placet_engine::price::Price::FREE
+            }),
+            ..placet_engine::record::Terms::default()
+        };
+        let config = placet_engine::record::ConfigRecord {
+            terms: Some(terms),
+            ..placet_engine::record::ConfigRecord::default()
+        };
         let options = Options {
             limits,
+            config,
             ..low_risk()
         };
         let script = Script::new().reply(reply).says("Never said.");

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use placet_engine::context::Provider;
-use placet_ledger::budget::{Cap, Tokens};
 use placet_ledger::content::Contents;
 use placet_ledger::digest::Digest;
 use placet_ledger::event::{Outcome, RefusalKind, Settlement};
 use placet_ledger::id::RunId;
 use placet_ledger::policy::ApprovalPolicy;
 use placet_ledger::process::Process;
-use placet_ledger::run::{Call, Close, Phase, RunState, Status, Turn};
+use placet_ledger::run::{Call, Close, Phase, RunState, Status};
 use placet_ledger::view::SteeredBy;
 use serde::{Serialize, Serializer};
 
@@ -303,10 +302,8 @@ impl RunReport {
         let text = last
             .and_then(|blob| contents.text(&blob.commitment))
             .map(str::to_owned);
-        let error = match state.turn() {
-            Turn::Failed { detail } => detail.and_then(|blob| contents.text(&blob.commitment)),
-            Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
-        };
+        let failure = state.failure();
+        let error = failure.and_then(|blob| contents.text(&blob.commitment));
         let usage = state.usage();
         let (declined, unsuccessful) = not_done(state, contents);
         Self {
@@ -315,7 +312,7 @@ impl RunReport {
             outcome: state.outcome().map(Outcome::as_str),
             text,
             error: error.map(str::to_owned),
-            cap: cap(state),
+            cap: state.cap().map(|cap| cap.to_string()),
             driver: None,
             pending: pending_calls(state),
             amended: amended(state),
@@ -382,18 +379,6 @@ fn left(state: &RunState) -> Vec<LeftCall> {
         })
     });
     calls.collect()
-}
-
-/// The cap on which a run ended. A cap on tokens may be reached before it is spent: the next call
-/// of the model would have had no room, which no other cap can say.
-fn cap(state: &RunState) -> Option<String> {
-    if state.outcome() != Some(Outcome::Budget) {
-        return None;
-    }
-    let spent = state
-        .usage()
-        .blocks_model_call(state.limits(), Tokens::default());
-    Some(spent.unwrap_or(Cap::Tokens).to_string())
 }
 
 fn pending(state: &RunState, call: &Call) -> Option<PendingCall> {

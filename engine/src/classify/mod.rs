@@ -14,6 +14,7 @@ mod verdict;
 use std::fmt;
 use std::sync::Arc;
 
+use placet_ledger::budget::{Limits, Spend};
 use placet_ledger::canonical;
 use placet_ledger::content::{Commitment, Text, Texts};
 use placet_ledger::digest::{Digest, Purpose, digest};
@@ -67,6 +68,10 @@ pub struct Question {
     pub workspace: Option<String>,
     /// How many calls of the run a model judged before.
     pub judged_before: usize,
+    /// Whether it is recorded that a model is asked about it now.
+    pub asking: bool,
+    /// What is left of the run's caps.
+    pub left: Limits,
 }
 
 /// What was judged.
@@ -82,6 +87,24 @@ pub struct Judgement {
     pub reason: String,
     /// The model, with the version of its prompt and where it was asked.
     pub model: Option<Asked>,
+    /// What asking it took, where that is known.
+    pub used: Option<Spend>,
+}
+
+/// What comes of having a call judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Assessed {
+    /// A judgement.
+    Judged(Judgement),
+    /// A model is to be asked, which is recorded first.
+    Ask {
+        /// The model.
+        model: Name,
+        /// Digest of all that will be given to it.
+        inputs: Digest,
+        /// What that may take.
+        reserved: Spend,
+    },
 }
 
 /// Whom a judgement comes from.
@@ -117,6 +140,7 @@ impl Question {
             demand: None,
             reason,
             model: None,
+            used: None,
         };
         let Some(command) = &self.command else {
             let tier = self.declared.known().unwrap_or(RiskTier::HighRisk);
@@ -196,6 +220,7 @@ impl Judgement {
             proposal: question.proposal,
             source: self.source,
             tier: self.tier,
+            used: self.used,
         });
         (command, texts)
     }
@@ -219,17 +244,24 @@ impl fmt::Debug for Judges {
     }
 }
 
-/// Has a call judged.
-pub async fn assess(question: &Question, judges: &Judges) -> Judgement {
+/// Has a call judged. A model is asked only once that is recorded.
+pub async fn assess(question: &Question, judges: &Judges) -> Assessed {
     let unsaid = question.unsaid();
+    if question.asking {
+        let command = question.for_a_model();
+        return Assessed::Judged(match (command, &judges.classifier) {
+            (Some(command), Some(classifier)) => model::ask(question, command, classifier).await,
+            (_, _) => model::nobody(),
+        });
+    }
     if let Some(pinned) = question.plugin {
         let plugin = judges.plugin.as_deref();
         if let Some(said) = plugin::ask(question, pinned, plugin, &unsaid).await {
-            return said;
+            return Assessed::Judged(said);
         }
     }
     match (question.for_a_model(), &judges.classifier) {
-        (Some(command), Some(classifier)) => model::ask(question, command, classifier).await,
-        (Some(_) | None, _) => unsaid,
+        (Some(command), Some(classifier)) => model::intent(question, command, classifier),
+        (Some(_) | None, _) => Assessed::Judged(unsaid),
     }
 }

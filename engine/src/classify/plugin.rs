@@ -201,6 +201,7 @@ pub(super) async fn ask(
 ) -> Option<Judgement> {
     let judged = |tier, demand, reason| {
         Some(Judgement {
+            used: None,
             source: RiskSource::Plugin,
             tier,
             demand,

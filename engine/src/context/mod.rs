@@ -1,22 +1,25 @@
 //! The conversation as the model sees it: rendered from the folded run and its contents, pure.
 //!
 //! It grows by appending and is rendered once: what was rendered for one call of the model is kept
-//! for the next, and so is the hash over it.
+//! for the next, and so is the hash over it. Where it was made shorter it is rendered anew, from
+//! the summary on.
 
 mod render;
+mod summary;
 
 use std::sync::Arc;
 
 use placet_ledger::canonical::{self, EncodeError};
 use placet_ledger::content::{Blob, Contents};
 use placet_ledger::digest::{Digest, Hasher, Purpose};
-use placet_ledger::id::Name;
-use placet_ledger::run::{Call, Reply, RunState};
+use placet_ledger::id::{Name, Version};
+use placet_ledger::run::{Call, Later, Reply, RunState};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::model::{Message, MessageCall};
-use crate::record::{ScopeRecord, ScopeTool};
+use crate::model::estimate::{Size, bytes_kept, input_tokens, is_too_long};
+use crate::model::{Message, MessageCall, Request};
+use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, Terms};
 use crate::tool::retrieve;
 
 pub use render::{Provider, Say};
@@ -30,6 +33,21 @@ pub struct Conversation {
     later: usize,
     /// What the run was started with, if it can be read.
     scope: Option<Arc<ScopeRecord>>,
+    /// The config that was in force at its start, if it can be read.
+    config: Option<ConfigRecord>,
+    bytes: u64,
+    /// The record of the summary that it begins with.
+    compacted: Option<Version>,
+    /// Where each reply begins that is told: how many messages and bytes came before it.
+    marks: Vec<Mark>,
+    /// How many bytes there were when the provider counted last, and how many tokens that was.
+    counted: Option<(u64, u64)>,
+}
+
+/// Where a reply begins.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    messages: usize,
     bytes: u64,
 }
 
@@ -44,7 +62,11 @@ impl Conversation {
             replies: 0,
             later: 0,
             scope: scope(state, contents).map(Arc::new),
+            config: config(state, contents),
             bytes: 0,
+            compacted: None,
+            marks: Vec::new(),
+            counted: None,
         };
         for (role, name) in [("system", "system"), ("user", "prompt")] {
             let Some(blob) = state.texts().get(name) else {
@@ -57,7 +79,43 @@ impl Conversation {
             };
             new.push(&json!({"blob": blob.commitment, "role": role}), message)?;
         }
+        new.shorten(state, contents)?;
         Ok(new)
+    }
+
+    /// Puts the summary in the place of what it stands for. What a person said meanwhile is said
+    /// again before it, word for word.
+    fn shorten(&mut self, state: &RunState, contents: &Contents) -> Result<(), EncodeError> {
+        let Some(compacted) = state.compacted() else {
+            return Ok(());
+        };
+        self.compacted = Some(compacted.version);
+        self.replies = compacted.replies;
+        while let Some(later) = state.later().get(self.later) {
+            if later.after >= compacted.replies {
+                break;
+            }
+            self.push_later(contents, *later)?;
+        }
+        let mut hashed = json!({"role": "assistant"});
+        if let (Some(blob), Some(fields)) = (&compacted.summary, hashed.as_object_mut()) {
+            fields.insert(String::from("summary"), json!(blob.commitment));
+        }
+        let text = render::text(contents, compacted.summary.as_ref());
+        let calls = Vec::new();
+        self.push(&hashed, Message::Assistant { text, calls })?;
+        let told = if self.retrieves() {
+            summary::SHORTENED_RETRIEVES
+        } else {
+            summary::SHORTENED
+        };
+        let hashed = json!({"role": "user", "say": "shortened"});
+        self.push(&hashed, Message::User(told.to_owned()))
+    }
+
+    /// Whether it still is what the state comes to: not once it was made shorter.
+    pub fn is_of(&self, state: &RunState) -> bool {
+        self.compacted == state.compacted().map(|compacted| compacted.version)
     }
 
     /// Appends every reply since, with what came of its calls, and every message of a person. All
@@ -70,6 +128,15 @@ impl Conversation {
                 .iter()
                 .filter_map(|call| state.call(*call))
                 .collect();
+            self.marks.push(Mark {
+                messages: self.messages.len(),
+                bytes: self.bytes,
+            });
+            // What was counted before the conversation was made shorter was another one.
+            let same = self.compacted.is_none_or(|version| reply.version > version);
+            if same && reply.used.input > 0 {
+                self.counted = Some((self.bytes, reply.used.input));
+            }
             let provider = Provider::read(contents, reply.provider.as_ref());
             self.push_reply(contents, reply, &calls, &provider)?;
             for call in calls {
@@ -87,7 +154,7 @@ impl Conversation {
                 self.push(
                     &hashed,
                     Message::Result {
-                        id: provider.id(call.named()),
+                        id: call.named().to_string(),
                         text,
                     },
                 )?;
@@ -108,14 +175,19 @@ impl Conversation {
             if later.after > self.replies {
                 break;
             }
-            let mut hashed = json!({"role": "user"});
-            if let (Some(blob), Some(fields)) = (&later.text, hashed.as_object_mut()) {
-                fields.insert(String::from("blob"), json!(blob.commitment));
-            }
-            let text = render::text(contents, later.text.as_ref());
-            self.push(&hashed, Message::User(text))?;
-            self.later = self.later.saturating_add(1);
+            self.push_later(contents, *later)?;
         }
+        Ok(())
+    }
+
+    fn push_later(&mut self, contents: &Contents, later: Later) -> Result<(), EncodeError> {
+        let mut hashed = json!({"role": "user"});
+        if let (Some(blob), Some(fields)) = (&later.text, hashed.as_object_mut()) {
+            fields.insert(String::from("blob"), json!(blob.commitment));
+        }
+        let text = render::text(contents, later.text.as_ref());
+        self.push(&hashed, Message::User(text))?;
+        self.later = self.later.saturating_add(1);
         Ok(())
     }
 
@@ -137,7 +209,8 @@ impl Conversation {
             }
         }
         let said = calls.iter().map(|call| MessageCall {
-            id: provider.id(call.named()),
+            // Ours: a provider may give none, or the same again.
+            id: call.named().to_string(),
             name: call
                 .tool()
                 .map_or_else(|| provider.name(call.named()), Name::to_string),
@@ -206,9 +279,55 @@ impl Conversation {
         &self.messages
     }
 
-    /// Bytes of all their texts.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
+    /// The config that was in force when the run was started; `None` where it cannot be read.
+    pub fn config(&self) -> Option<&ConfigRecord> {
+        self.config.as_ref()
+    }
+
+    /// How calls of the run's model are counted, where that is known.
+    pub fn terms(&self) -> Option<&Terms> {
+        self.config.as_ref()?.terms.as_ref()
+    }
+
+    /// Tokens of what the model would be sent.
+    pub fn input_tokens(&self, tools: usize) -> u64 {
+        let size = Size {
+            bytes: self.bytes,
+            tools: tools as u64,
+            counted: self.counted,
+        };
+        input_tokens(size, self.terms())
+    }
+
+    /// How many of the run's replies a summary would stand for, if the conversation is too long
+    /// and there is anything that it can be made shorter by.
+    pub fn replies_to_shorten(&self, input: u64) -> Option<usize> {
+        if !is_too_long(self.terms(), input) {
+            return None;
+        }
+        let kept = bytes_kept(self.terms());
+        let stays = |mark: &Mark| self.bytes.saturating_sub(mark.bytes) <= kept;
+        // The newest reply is summed up too where it alone is too much.
+        let first = self.marks.iter().position(stays);
+        let told = first.unwrap_or(self.marks.len());
+        let before = self.replies.saturating_sub(self.marks.len());
+        (told > 0).then(|| before.saturating_add(told))
+    }
+
+    /// What a model is sent to sum up so many of the run's replies.
+    pub fn summary(&self, replies: usize) -> Request {
+        let before = self.replies.saturating_sub(self.marks.len());
+        let next = self.marks.get(replies.saturating_sub(before));
+        let end = next.map_or(self.messages.len(), |mark| mark.messages);
+        let told = self.messages.get(..end).unwrap_or_default();
+        summary::request(told, self.replies)
+    }
+}
+
+fn config(state: &RunState, contents: &Contents) -> Option<ConfigRecord> {
+    match state.texts().get("config") {
+        None => Some(ConfigRecord::default()),
+        Some(blob) => serde_json::from_slice(contents.bytes(&blob.commitment)?).ok(),
     }
 }
 

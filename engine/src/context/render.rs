@@ -37,15 +37,27 @@ pub(super) fn text(contents: &Contents, blob: Option<&Blob>) -> String {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provider {
-    /// Ids by call.
+    /// Where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// Its id of the reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its ids of the calls.
     #[serde(default)]
     pub ids: BTreeMap<CallId, String>,
+    /// The model that it says replied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Names by call, where they are none of the run's tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<CallId, String>,
     /// How many calls came after the last one that is handled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<usize>,
+    /// Its word for why the model stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
 }
 
 impl Provider {
@@ -55,14 +67,6 @@ impl Provider {
             .and_then(|blob| contents.bytes(&blob.commitment))
             .unwrap_or_default();
         serde_json::from_slice(bytes).unwrap_or_default()
-    }
-
-    /// The provider's id of a call; ours where it gave none.
-    pub fn id(&self, call: CallId) -> String {
-        self.ids
-            .get(&call)
-            .cloned()
-            .unwrap_or_else(|| call.to_string())
     }
 
     /// The name that is no tool's.

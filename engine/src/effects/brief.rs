@@ -1,5 +1,6 @@
 //! The brief for an effect: all that it needs to know, gathered from the folded run, pure.
 
+use placet_ledger::budget::Spend;
 use placet_ledger::canonical::EncodeError;
 use placet_ledger::content::{Blob, Contents};
 use placet_ledger::digest::Digest;
@@ -8,12 +9,15 @@ use placet_ledger::gate_input::command_input;
 use placet_ledger::id::{CallId, Name, RunId};
 use placet_ledger::policy::{ApprovalPolicy, Attendance};
 use placet_ledger::precondition::{Aim, Precondition};
-use placet_ledger::run::{Call, Effect, RunState};
+use placet_ledger::run::{Aside, AsideStands, Call, Effect, RunState, Turn};
+use placet_ledger::time::Timestamp;
 use serde_json::Value;
 
 use crate::classify::{MESSAGES_MAX, Question, Said};
 use crate::context::{Conversation, Provider};
 use crate::model::Request;
+use crate::model::estimate::reserve;
+use crate::price::Price;
 use crate::record::{ScopeRecord, ScopeTool, WorkspaceRecord};
 
 /// Why an effect cannot be prepared.
@@ -30,12 +34,25 @@ pub enum BriefError {
 /// All that an effect needs to know.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Brief {
-    /// Estimate what calling the model will take.
+    /// Wait until the model may be called again, where it could not answer before.
     Prepare {
+        /// Whether it is to say first in fewer words what was said so far.
+        compact: bool,
         /// Digest of what would be sent.
         context: Digest,
-        /// Bytes of what would be sent.
-        bytes: u64,
+        /// What that may take.
+        reserved: Spend,
+        /// When it may be called.
+        not_before: Option<Timestamp>,
+    },
+    /// Call the model for a summary.
+    Compact {
+        /// The conversation.
+        request: Request,
+        /// How many replies of the run it sums up.
+        replies: usize,
+        /// How it is called.
+        calling: Calling,
     },
     /// Call the model. Tools of the request are named; the handler knows the rest of them.
     Complete {
@@ -45,6 +62,8 @@ pub enum Brief {
         tools: Vec<ScopeTool>,
         /// The id of the first call that the reply may name.
         next_call: CallId,
+        /// How it is called.
+        calling: Calling,
     },
     /// Make a proposal.
     Propose {
@@ -80,6 +99,19 @@ pub enum Brief {
     },
 }
 
+/// How a model is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calling {
+    /// The run.
+    pub run: RunId,
+    /// Which attempt it is.
+    pub attempt: u32,
+    /// What its tokens cost.
+    pub price: Price,
+    /// How long the segment may still be active, from its beginning on.
+    pub left_ms: Option<u64>,
+}
+
 /// The tools of a run now: those of its scope that it still has.
 pub(crate) fn tools(state: &RunState, contents: &Contents) -> Result<Vec<ScopeTool>, BriefError> {
     let scope = scope(state, contents)?;
@@ -108,17 +140,39 @@ pub fn brief(
             let tools = conversation.tools(state);
             let tools = tools.ok_or(BriefError::Content("scope"))?;
             let context = conversation.digest(&state.started().model, &tools)?;
+            conversation.config().ok_or(BriefError::Content("config"))?;
+            let input = conversation.input_tokens(tools.len());
+            let left = state.usage().remaining(state.limits());
             Ok(Brief::Prepare {
+                compact: conversation.replies_to_shorten(input).is_some(),
                 context,
-                bytes: conversation.bytes(),
+                reserved: reserve(conversation.terms(), input, &left),
+                not_before: not_before(state),
             })
         }
-        Effect::Complete { .. } => {
+        Effect::Compact { attempt } => {
+            conversation.extend(state, contents)?;
+            let tools = conversation.tools(state);
+            let tools = tools.ok_or(BriefError::Content("scope"))?;
+            let input = conversation.input_tokens(tools.len());
+            // As long as nothing else is said, what was found too long still is.
+            let replies = conversation.replies_to_shorten(input);
+            let replies = replies.ok_or(BriefError::Content("beginning"))?;
+            Ok(Brief::Compact {
+                request: Request {
+                    output_tokens: output_tokens(state, conversation),
+                    ..conversation.summary(replies)
+                },
+                replies,
+                calling: calling(state, conversation, attempt),
+            })
+        }
+        Effect::Complete { attempt } => {
             conversation.extend(state, contents)?;
             let request = Request {
                 messages: conversation.messages().to_vec(),
                 tools: Vec::new(),
-                output_tokens: None,
+                output_tokens: output_tokens(state, conversation),
                 turn: state.replies().len(),
             };
             let next_call = state
@@ -130,11 +184,54 @@ pub fn brief(
                     .tools(state)
                     .ok_or(BriefError::Content("scope"))?,
                 next_call,
+                calling: calling(state, conversation, attempt),
             })
         }
         Effect::Propose(call) => propose(state, contents, call),
         Effect::Assess(call) => assess(state, contents, call),
         Effect::Reconcile(call) => reconcile(state, contents, call),
+    }
+}
+
+/// When the model may be called again that could not answer.
+fn not_before(state: &RunState) -> Option<Timestamp> {
+    if let Some(Aside {
+        stands: AsideStands::Failed { retry, .. },
+        ..
+    }) = state.aside()
+    {
+        return *retry;
+    }
+    match state.turn() {
+        Turn::Failed { retry, .. } => retry.map(|retry| retry.at),
+        Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
+    }
+}
+
+/// What was set aside for output in the open call of the model, where its tokens are counted.
+fn output_tokens(state: &RunState, conversation: &Conversation) -> Option<u64> {
+    conversation.terms()?;
+    let open = |reserved: Spend| Some(reserved.tokens.output);
+    match (state.aside(), state.turn()) {
+        (
+            Some(Aside {
+                stands: AsideStands::Called { reserved, .. },
+                ..
+            }),
+            _,
+        )
+        | (_, Turn::Called { reserved, .. }) => open(*reserved),
+        (_, Turn::Ready | Turn::Replied { .. } | Turn::Failed { .. }) => None,
+    }
+}
+
+fn calling(state: &RunState, conversation: &Conversation, attempt: u32) -> Calling {
+    let price = conversation.terms().and_then(|terms| terms.price);
+    Calling {
+        run: state.run(),
+        attempt,
+        price: price.unwrap_or(Price::FREE),
+        left_ms: state.usage().remaining(state.limits()).duration_ms,
     }
 }
 
@@ -205,6 +302,8 @@ fn assess(state: &RunState, contents: &Contents, id: CallId) -> Result<Brief, Br
         plugin: state.started().plugin,
         workspace: workspace.map(|record: WorkspaceRecord| record.path),
         judged_before: state.calls().filter(by_model).count(),
+        asking: state.is_asking(),
+        left: state.usage().remaining(state.limits()),
     })))
 }
 

@@ -4,46 +4,36 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use placet_ledger::budget::{Tokens, Usd};
 use placet_ledger::clock::Clock;
 use placet_ledger::containment::Level;
 use placet_ledger::content::{Text, Texts};
-use placet_ledger::event::{FailureKind, ModelFailure, RefusalKind, Settlement};
+use placet_ledger::event::{FailureKind, RefusalKind, Settlement};
 use placet_ledger::id::{CallId, Name};
-use placet_ledger::limits::{CONTENT_BYTES_MAX, INTEGER_MAX, PENDING_CALLS_MAX};
+use placet_ledger::limits::{CONTENT_BYTES_MAX, PENDING_CALLS_MAX};
 use placet_ledger::permit::Permit;
 use placet_ledger::precondition::Precondition;
 use placet_ledger::risk::DeclaredRisk;
 use placet_ledger::run::{Command, Ended, Ending};
 use placet_ledger::steered::{STEERING, Steered};
+use placet_ledger::time::Timestamp;
 
-use super::propose::{fits, json_text, refuse, too_large};
+use super::propose::{fits, json_text, refuse};
 use super::{Act, Brief, EffectHandler, propose, timeout};
-use crate::classify::{Judges, assess};
-use crate::context::Provider;
+use crate::classify::{Assessed, Judges, assess};
 use crate::heard::Heard;
-use crate::model::{Model, ModelError, Reply, Request};
+use crate::model::Model;
 use crate::nearest::nearest;
 use crate::record::ScopeTool;
 use crate::stop::Halt;
-use crate::tool::registry::{Lookup, Registered, Registry};
+use crate::tool::registry::{Lookup, Registry};
 use crate::tool::{End, Interrupted, Output, Reconciled, ToolError};
-
-/// Bytes of text that count as one token in an estimate.
-const BYTES_PER_TOKEN: u64 = 4;
-
-/// Tokens set aside for a reply: what replies rarely pass; the true number is settled after it.
-const OUTPUT_TOKENS_RESERVED: u64 = 400;
-
-/// Bytes of what a provider says about a failure: more tells a reader nothing.
-const DETAIL_BYTES_MAX: usize = 64 * 1024;
 
 /// Performs effects for real.
 pub struct LiveHandler {
-    registry: Arc<Registry>,
-    model: Arc<dyn Model>,
+    pub(super) registry: Arc<Registry>,
+    pub(super) model: Arc<dyn Model>,
     clock: Arc<dyn Clock>,
-    heard: Heard,
+    pub(super) heard: Heard,
     judging: Judging,
     since_ms: u64,
 }
@@ -81,17 +71,12 @@ impl LiveHandler {
         }
     }
 
-    async fn complete(&self, mut request: Request, tools: &[ScopeTool], next_call: CallId) -> Act {
-        let offered = |tool: &&Registered| tools.iter().any(|t| t.name == tool.spec().name);
-        request.tools = self
-            .registry
-            .iter()
-            .filter(offered)
-            .map(|tool| Arc::clone(tool.defined()))
-            .collect();
-        match self.model.complete(&request, &self.heard).await {
-            Ok(reply) => replied(reply, tools, next_call),
-            Err(error) => model_failed(error),
+    /// Waits until the model may be called again.
+    async fn wait(&self, not_before: Option<Timestamp>) {
+        let Some(at) = not_before else { return };
+        let ms = at.ms_since(self.clock.now());
+        if ms > 0 {
+            self.clock.pause(ms).await;
         }
     }
 
@@ -173,21 +158,35 @@ fn doubt(call: CallId, detail: String) -> Act {
 impl EffectHandler for LiveHandler {
     async fn perform(&self, brief: Brief) -> Act {
         match brief {
-            Brief::Prepare { context, bytes } => {
-                let input = bytes.div_ceil(BYTES_PER_TOKEN);
-                let reserved = Tokens::new(input, OUTPUT_TOKENS_RESERVED);
+            Brief::Prepare {
+                compact,
+                context,
+                reserved,
+                not_before,
+            } => {
+                self.wait(not_before).await;
                 let active_ms = self.active_ms();
                 Act::bare(Command::CallModel {
+                    compact,
                     context,
                     reserved,
                     active_ms,
                 })
             }
+            Brief::Compact {
+                request,
+                replies,
+                calling,
+            } => self.compact(&request, replies, calling).await,
             Brief::Complete {
                 request,
                 tools,
                 next_call,
-            } => self.complete(request, &tools, next_call).await,
+                calling,
+            } => {
+                let known = (&*tools, next_call);
+                self.complete(request, known, calling).await
+            }
             Brief::Propose {
                 call,
                 over: Some(over),
@@ -219,8 +218,21 @@ impl EffectHandler for LiveHandler {
                 Lookup::HiddenHalf | Lookup::Unknown => self.foreign(call, tool.as_str(), &[]),
             },
             Brief::Assess(question) => {
-                let judged = assess(&question, &self.judging.judges).await;
-                Act::from(judged.record(&question))
+                let active_ms = self.active_ms();
+                match assess(&question, &self.judging.judges).await {
+                    Assessed::Judged(judged) => Act::from(judged.record(&question)),
+                    Assessed::Ask {
+                        model,
+                        inputs,
+                        reserved,
+                    } => Act::bare(Command::CallJudge {
+                        call: question.call,
+                        model,
+                        context: inputs,
+                        reserved,
+                        active_ms,
+                    }),
+                }
             }
             Brief::Reconcile {
                 run,
@@ -357,86 +369,4 @@ fn result_text(mut result: Text) -> Texts {
         result.bytes.extend_from_slice(note.as_bytes());
     }
     Texts::from([(String::from("result"), result)])
-}
-
-fn model_failed(error: ModelError) -> Act {
-    let command = Command::RecordModelFailure {
-        kind: error.kind,
-        used: error.used.map(countable),
-    };
-    let mut detail = error.detail;
-    let bytes = detail.len();
-    if bytes > DETAIL_BYTES_MAX {
-        detail.truncate(detail.floor_char_boundary(DETAIL_BYTES_MAX));
-        detail = format!("{detail} (+{} bytes)", bytes.saturating_sub(detail.len()));
-    }
-    Act {
-        command,
-        texts: Texts::from([(String::from("detail"), Text::plain(detail))]),
-    }
-}
-
-/// What a record can hold of a number of tokens, however many a provider claims.
-fn countable(used: Tokens) -> Tokens {
-    let most = INTEGER_MAX.unsigned_abs();
-    Tokens {
-        cache_read: used.cache_read.min(most),
-        cache_write: used.cache_write.min(most),
-        input: used.input.min(most),
-        output: used.output.min(most),
-    }
-}
-
-/// The reply as it is recorded: our own ids for its calls, the provider's beside them.
-fn replied(mut reply: Reply, tools: &[ScopeTool], next_call: CallId) -> Act {
-    let mut provider = Provider::default();
-    if reply.calls.len() > PENDING_CALLS_MAX {
-        provider.over = Some(reply.calls.len().saturating_sub(PENDING_CALLS_MAX));
-        reply.calls.truncate(PENDING_CALLS_MAX);
-    }
-    let mut texts = Texts::new();
-    let mut calls = Vec::with_capacity(reply.calls.len());
-    for (offset, call) in (0_u32..).zip(reply.calls) {
-        let Some(id) = next_call.plus(offset) else {
-            return model_failed(ModelError {
-                kind: ModelFailure::Provider,
-                detail: String::from("the run has no call ids left"),
-                used: Some(reply.used),
-                again: None,
-            });
-        };
-        let tool = tools.iter().find(|tool| tool.name.as_str() == call.name);
-        if tool.is_none() {
-            provider.names.insert(id, call.name);
-        }
-        if !call.id.is_empty() {
-            provider.ids.insert(id, call.id);
-        }
-        calls.push(tool.map(|tool| tool.name.clone()));
-        texts.insert(format!("arguments.{id}"), Text::json(call.arguments));
-    }
-    if provider != Provider::default() {
-        texts.insert(String::from("provider"), json_text(&provider));
-    }
-    if !reply.text.is_empty() {
-        texts.insert(String::from("reply"), Text::plain(reply.text));
-    }
-    if let Some(what) = too_large(&texts) {
-        return model_failed(ModelError {
-            kind: ModelFailure::Provider,
-            detail: format!("a part of the reply is {what}"),
-            used: Some(reply.used),
-            again: None,
-        });
-    }
-    let Reply { stop, used, .. } = reply;
-    Act {
-        command: Command::RecordReply {
-            calls,
-            cost_usd: Usd::ZERO,
-            stop,
-            used: countable(used),
-        },
-        texts,
-    }
 }

@@ -1,6 +1,7 @@
 //! Effects: what happens outside the ledger, behind one trait with a live and a recorded half.
 
 mod brief;
+mod complete;
 mod live;
 mod propose;
 mod recorded;

@@ -5,18 +5,19 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use placet_ledger::budget::Tokens;
+use placet_ledger::budget::{Cap, Spend, Tokens, Usd};
 use placet_ledger::containment::{Level, Part};
 use placet_ledger::content::{Blobs, Contents, Text, Texts};
 use placet_ledger::envelope::Envelope;
 use placet_ledger::event::{
-    CallProposed, Event, FailureKind, RefusalKind, RiskSource, StartRefusal,
+    CallProposed, Event, FailureKind, ModelTask, RefusalKind, RiskSource, StartRefusal,
 };
 use placet_ledger::id::CallId;
 use placet_ledger::permit::Permit;
 use placet_ledger::run::{Assessment, Command, Ended, Ending, Proposal};
 
 use super::{Act, Brief, EffectHandler};
+use crate::classify::Question;
 use crate::stop::Halt;
 
 /// Effects as they are recorded.
@@ -57,6 +58,75 @@ impl RecordedHandler {
         }
     }
 
+    /// What was set aside for the call of a model that is recorded next. An estimate that found no
+    /// room is not recorded; the largest has none.
+    fn reserved(&self) -> Option<Spend> {
+        match self.next().map(Envelope::event) {
+            Some(Event::ModelCalled(event)) => Some(Spend {
+                cost_usd: event.reserved_usd,
+                tokens: event.reserved,
+            }),
+            _ => self.ended_by_cap(),
+        }
+    }
+
+    /// What would not have fitted into the cap that ended the run.
+    fn ended_by_cap(&self) -> Option<Spend> {
+        let after = self.records.get(self.at.load(Ordering::Relaxed)..)?;
+        let cap = after.iter().find_map(|record| match record.event() {
+            Event::RunFinished(event) => event.cap,
+            _ => None,
+        });
+        let all = Usd::from_micros(u64::MAX);
+        let (cost_usd, tokens) = match cap? {
+            Cap::Cost => (all, 0),
+            Cap::Tokens => (Usd::ZERO, u64::MAX),
+            Cap::Duration | Cap::Iterations => (Usd::ZERO, 0),
+        };
+        Some(Spend {
+            cost_usd,
+            tokens: Tokens::new(tokens, 0),
+        })
+    }
+
+    /// That a model is asked about a call, where that is recorded next.
+    fn asks(&self, question: &Question) -> Option<Act> {
+        match self.next()?.event() {
+            Event::ModelCalled(event) if event.task == ModelTask::Classify(question.call) => {
+                Some(Act::bare(Command::CallJudge {
+                    call: question.call,
+                    model: event.model.clone(),
+                    context: event.context,
+                    reserved: self.reserved()?,
+                    active_ms: self.active_ms(),
+                }))
+            }
+            _ => None,
+        }
+    }
+
+    /// The summary of so many replies that is recorded next.
+    fn summary(&self, replies: usize) -> Act {
+        let record = self.next();
+        match record.map(Envelope::event) {
+            Some(Event::ContextCompacted(event)) => Act {
+                command: Command::RecordSummary {
+                    replies,
+                    used: Spend {
+                        cost_usd: event.cost_usd,
+                        tokens: event.used,
+                    },
+                },
+                texts: record.map(|r| self.texts(r.blobs())).unwrap_or_default(),
+            },
+            _ => self.observed().unwrap_or_else(|| {
+                // Nothing of the kind is recorded here: whatever this yields is the divergence.
+                let (used, texts) = (Spend::default(), Texts::new());
+                Act::from((Command::RecordSummary { replies, used }, texts))
+            }),
+        }
+    }
+
     fn texts(&self, blobs: &Blobs) -> Texts {
         let text = |name: &String, blob: &placet_ledger::content::Blob| {
             let bytes = self.contents.bytes(&blob.commitment)?.to_vec();
@@ -81,13 +151,19 @@ impl RecordedHandler {
         let command = match record.event() {
             Event::ModelReplied(event) => Command::RecordReply {
                 calls: event.calls.iter().map(|call| call.tool.clone()).collect(),
-                cost_usd: event.cost_usd,
                 stop: event.stop,
-                used: event.used,
+                used: Spend {
+                    cost_usd: event.cost_usd,
+                    tokens: event.used,
+                },
             },
             Event::ModelFailed(event) => Command::RecordModelFailure {
                 kind: event.kind,
-                used: event.used,
+                used: event.used.map(|tokens| Spend {
+                    cost_usd: event.cost_usd,
+                    tokens,
+                }),
+                retry_ms: event.retry_ms,
             },
             Event::CallProposed(event) => Command::Propose(proposal(event.call, event)),
             Event::RiskAssessed(event) => Command::Assess(Assessment {
@@ -99,6 +175,10 @@ impl RecordedHandler {
                 proposal: event.proposal,
                 source: event.source,
                 tier: event.tier,
+                used: event.used.map(|tokens| Spend {
+                    cost_usd: event.cost_usd,
+                    tokens,
+                }),
             }),
             Event::CallRefused(event) => Command::Refuse {
                 call: event.call,
@@ -165,30 +245,27 @@ fn ended(event: &Event) -> Option<Ended> {
 impl EffectHandler for RecordedHandler {
     async fn perform(&self, brief: Brief) -> Act {
         match brief {
-            Brief::Prepare { context, .. } => {
-                let reserved = match self.next().map(Envelope::event) {
-                    Some(Event::ModelCalled(event)) => event.reserved,
-                    // The estimate that found no room is not recorded; the largest has none.
-                    _ => Tokens::new(u64::MAX, 0),
-                };
+            Brief::Prepare {
+                compact,
+                context,
+                reserved,
+                ..
+            } => {
                 let active_ms = self.active_ms();
                 Act::bare(Command::CallModel {
+                    compact,
                     context,
-                    reserved,
+                    reserved: self.reserved().unwrap_or(reserved),
                     active_ms,
                 })
             }
+            Brief::Compact { replies, .. } => self.summary(replies),
             Brief::Complete { .. } => self.observed().unwrap_or_else(|| {
                 // Nothing of the kind is recorded here: whatever this yields is the divergence.
                 let calls = Vec::new();
                 let stop = placet_ledger::event::Stop::Other;
-                let (cost_usd, used) = Default::default();
-                Act::bare(Command::RecordReply {
-                    calls,
-                    cost_usd,
-                    stop,
-                    used,
-                })
+                let used = Spend::default();
+                Act::bare(Command::RecordReply { calls, stop, used })
             }),
             Brief::Propose { call, .. } => self.observed().unwrap_or_else(|| {
                 Act::bare(Command::Refuse {
@@ -197,9 +274,10 @@ impl EffectHandler for RecordedHandler {
                 })
             }),
             // What a rule says is worked out again; what somebody said is handed back.
-            Brief::Assess(question) => match self.observed() {
-                Some(act) if is_said(&act) => act,
-                Some(_) | None => Act::from(question.unsaid().record(&question)),
+            Brief::Assess(question) => match (self.observed(), self.asks(&question)) {
+                (Some(act), _) if is_said(&act) => act,
+                (_, Some(act)) => act,
+                (_, None) => Act::from(question.unsaid().record(&question)),
             },
             Brief::Reconcile { call, .. } => self
                 .observed()

@@ -93,7 +93,11 @@ impl Engine {
 }
 
 /// A content of `run.started`.
-fn read<T: DeserializeOwned>(state: &RunState, contents: &Contents, name: &str) -> Option<T> {
+pub(super) fn read<T: DeserializeOwned>(
+    state: &RunState,
+    contents: &Contents,
+    name: &str,
+) -> Option<T> {
     let bytes = contents.bytes(&state.texts().get(name)?.commitment)?;
     serde_json::from_slice(bytes).ok()
 }

@@ -16,13 +16,13 @@ use placet_ledger::budget::Limits;
 use placet_ledger::canonical;
 use placet_ledger::clock::Clock;
 use placet_ledger::containment::Level;
-use placet_ledger::content::{Text, Texts};
+use placet_ledger::content::{Contents, Text, Texts};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::Outcome;
 use placet_ledger::id::{Name, RunId};
 use placet_ledger::ledger::Ledger;
 use placet_ledger::policy::{ApprovalPolicy, Attendance, ContainmentRule, HttpApproval};
-use placet_ledger::run::{Caller, Command, Start};
+use placet_ledger::run::{Caller, Command, RunState, Start};
 use serde::Serialize;
 
 use crate::classify::Judges;
@@ -32,7 +32,7 @@ use crate::heard::Heard;
 use crate::leases::{Claimed, LeaseError, Leases, MemoryLeases};
 use crate::model::Model;
 use crate::nearest::nearest;
-use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
+use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, Terms, WorkspaceRecord};
 use crate::runner::RunnerError;
 use crate::stop::Stop;
 use crate::tool::registry::{Registry, Scope, ScopeError};
@@ -108,6 +108,9 @@ pub enum EngineError {
     /// A content of the run cannot be read.
     #[error("the {0} of the run cannot be read")]
     Content(&'static str),
+    /// A cap on cost where nobody knows what a model costs.
+    #[error("the price of the model {0} is not known, so that no cap on its cost could hold")]
+    UnknownPrice(String),
 }
 
 impl From<RunnerError> for EngineError {
@@ -294,6 +297,7 @@ impl Engine {
         let (workspace, registry) = self.outfit.tools(&new.workspace, self.results())?;
         self.outfit.model(&new.model, &new.config)?;
         self.outfit.judges(&new.config)?;
+        affordable(&new.limits, &new.model, &new.config)?;
         let scope = Scope::new(&registry, new.tools.as_deref(), &new.denied)?;
         let allowed = Scope::new(&registry, Some(&new.tool_allowlist), &[])?;
         let tool = |tool: &crate::tool::registry::ToolRef| ScopeTool {
@@ -360,6 +364,11 @@ impl Engine {
         narrowing: Narrowing,
     ) -> Result<(), EngineError> {
         let kept = self.kept_tools(run, &narrowing).await?;
+        let recorded = |state: &RunState, contents: &Contents| {
+            let config = equip::read(state, contents, "config").unwrap_or_default();
+            affordable(&narrowing.limits, &state.started().model, &config)
+        };
+        self.ledger.look(run, recorded).await??;
         let mut commands = Vec::new();
         if narrowing.limits != Limits::default() {
             commands.push(Command::Tighten(narrowing.limits));
@@ -407,6 +416,23 @@ impl Engine {
         };
         let kept: Vec<Name> = has.iter().filter(keep).cloned().collect();
         Ok((kept != has).then_some(kept))
+    }
+}
+
+/// Whether a cap on cost can hold: whatever is asked has a price.
+fn affordable(limits: &Limits, model: &Name, config: &ConfigRecord) -> Result<(), EngineError> {
+    if limits.cost_usd.is_none() {
+        return Ok(());
+    }
+    let unknown = |terms: &Option<Terms>| terms.is_some_and(|terms| terms.price.is_none());
+    if unknown(&config.terms) {
+        return Err(EngineError::UnknownPrice(model.to_string()));
+    }
+    match &config.classifier {
+        Some(classifier) if unknown(&config.classifier_terms) => {
+            Err(EngineError::UnknownPrice(classifier.clone()))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -51,9 +51,6 @@ pub struct Request {
     pub turn: usize,
 }
 
-/// Tokens of a judgement: one word, and what a model that reasons first spends on the way to it.
-const OUTPUT_TOKENS_MAX: u64 = 2_048;
-
 /// What a model is sent to judge one command: a request of its own, without tools and without the
 /// conversation of the agent that wants the command run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +63,8 @@ pub struct Classify {
     pub command: String,
     /// How many commands of the run a model judged before.
     pub judged_before: usize,
+    /// The most tokens that its reply may have.
+    pub output_tokens: Option<u64>,
 }
 
 impl Classify {
@@ -78,7 +77,7 @@ impl Classify {
         Request {
             messages: messages.map(Arc::new).to_vec(),
             tools: Vec::new(),
-            output_tokens: Some(OUTPUT_TOKENS_MAX),
+            output_tokens: self.output_tokens,
             turn: 0,
         }
     }

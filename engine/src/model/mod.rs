@@ -1,10 +1,13 @@
 //! Models: a conversation in, a reply with calls out, behind one small trait.
 
+pub mod estimate;
 mod message;
+mod retry;
 mod scripted;
 mod verdicts;
 
 pub use message::{Classify, Message, MessageCall, Request};
+pub use retry::retry_ms;
 pub use scripted::{ScriptError, Scripted};
 
 use async_trait::async_trait;
@@ -78,6 +81,11 @@ pub struct Again {
 pub trait Model: Send + Sync {
     /// Continues the conversation; what is said on the way can be heard.
     async fn complete(&self, request: &Request, heard: &Heard) -> Result<Reply, ModelError>;
+
+    /// Says in fewer words what a conversation came to; nobody hears it.
+    async fn summarise(&self, request: &Request) -> Result<Reply, ModelError> {
+        self.complete(request, &Heard::default()).await
+    }
 
     /// Judges a command; nobody hears it.
     async fn classify(&self, question: &Classify) -> Result<Reply, ModelError> {

@@ -87,6 +87,7 @@ mod tests {
             text: String::new(),
             command: command.to_owned(),
             judged_before,
+            output_tokens: None,
         }
     }
 

@@ -56,6 +56,7 @@ impl Replay<'_> {
             Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
+            | Event::ContextCompacted(_)
             | Event::RiskAssessed(_)
             | Event::CallRefused(_)
             | Event::ApprovalRequested(_)

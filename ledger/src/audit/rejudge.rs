@@ -44,6 +44,7 @@ pub(super) fn recorded_verdict(
         | Event::ModelCalled(_)
         | Event::ModelReplied(_)
         | Event::ModelFailed(_)
+        | Event::ContextCompacted(_)
         | Event::PromptAdded(_)
         | Event::ApprovalRevoked(_)
         | Event::QuestionAnswered(_)

@@ -18,7 +18,10 @@ pub use call::{
     ExecutionSettled, ExecutionStarted, FailureKind, RefusalKind, Settlement, StartRefusal,
 };
 pub use journal::{AttemptKind, AttemptRefused, ClockStepped};
-pub use model::{ModelCalled, ModelFailed, ModelFailure, ModelReplied, NamedCall, Stop};
+pub use model::{
+    ContextCompacted, ModelCalled, ModelFailed, ModelFailure, ModelReplied, ModelTask, NamedCall,
+    Stop,
+};
 pub use risk::{Demand, RiskAssessed, RiskSource};
 pub use run::{
     LimitsTightened, OpenCall, OpenWhy, Outcome, PolicyChanged, PromptAdded, RunCancelRequested,
@@ -138,6 +141,7 @@ events! {
     ModelCalled(ModelCalled) = "model.called",
     ModelReplied(ModelReplied) = "model.replied",
     ModelFailed(ModelFailed) = "model.failed",
+    ContextCompacted(ContextCompacted) = "context.compacted",
     CallProposed(CallProposed) = "call.proposed",
     RiskAssessed(RiskAssessed) = "risk.assessed",
     CallRefused(CallRefused) = "call.refused",
@@ -202,6 +206,7 @@ impl Event {
             | Self::ApprovalGranted(ApprovalGranted::ByPerson(_)) => Class::Given,
             Self::ModelReplied(_)
             | Self::ModelFailed(_)
+            | Self::ContextCompacted(_)
             | Self::ExecutionSucceeded(_)
             | Self::ExecutionFailed(_)
             | Self::ExecutionStale(_)
@@ -264,6 +269,7 @@ impl Event {
             | Self::ModelCalled(_)
             | Self::ModelReplied(_)
             | Self::ModelFailed(_)
+            | Self::ContextCompacted(_)
             | Self::PromptAdded(_)
             | Self::PolicyChanged(_)
             | Self::ToolAllowed(_)
@@ -297,6 +303,7 @@ impl Event {
             | Self::ModelCalled(_)
             | Self::ModelReplied(_)
             | Self::ModelFailed(_)
+            | Self::ContextCompacted(_)
             | Self::QuestionAsked(_)
             | Self::PromptAdded(_)
             | Self::ApprovalRevoked(_)

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::{Tokens, Usd};
 use crate::digest::Digest;
 use crate::id::{CallId, Name, Version};
 use crate::risk::RiskTier;
@@ -38,6 +39,9 @@ pub struct RiskAssessed {
     pub authority: Version,
     /// The call.
     pub call: CallId,
+    /// What asking the model cost, where `used` is known.
+    #[serde(default, skip_serializing_if = "Usd::is_zero")]
+    pub cost_usd: Usd,
     /// What the plugin wants beside the tier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demand: Option<Demand>,
@@ -55,4 +59,7 @@ pub struct RiskAssessed {
     pub source: RiskSource,
     /// The tier.
     pub tier: RiskTier,
+    /// What asking the model used; what was set aside for it stays spent where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Tokens>,
 }

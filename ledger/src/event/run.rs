@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::approval::By;
-use crate::budget::Limits;
+use crate::budget::{Cap, Limits};
 use crate::content::Commitment;
 use crate::digest::Digest;
 use crate::id::{CallId, DriverId, HostId, Name, Version};
@@ -230,6 +230,9 @@ pub enum OpenWhy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunFinished {
+    /// The cap that was reached, where one ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Cap>,
     /// The calls that were left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<OpenCall>,

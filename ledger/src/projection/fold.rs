@@ -174,6 +174,7 @@ impl RunFold {
             }
             Event::ModelCalled(_)
             | Event::ModelFailed(_)
+            | Event::ContextCompacted(_)
             | Event::PromptAdded(_)
             | Event::ToolAllowed(_)
             | Event::LimitsTightened(_)

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::answers::AnswerSet;
-use crate::budget::{Limits, Tokens, Usd};
+use crate::budget::{Limits, Spend};
 use crate::containment::Level;
 use crate::digest::Digest;
 use crate::event::{
@@ -93,6 +93,8 @@ pub struct Assessment {
     pub source: RiskSource,
     /// The tier.
     pub tier: RiskTier,
+    /// What asking the model took, where that is known.
+    pub used: Option<Spend>,
 }
 
 /// Which way an execution ended.
@@ -149,10 +151,25 @@ pub enum Command {
     },
     /// Call the model; where no cap has room for it, end the run instead.
     CallModel {
+        /// Whether it is to say first in fewer words what was said so far.
+        compact: bool,
         /// Digest of what would be sent.
         context: Digest,
         /// The driver's estimate.
-        reserved: Tokens,
+        reserved: Spend,
+        /// How long the segment was active.
+        active_ms: u64,
+    },
+    /// Ask a model how risky the command of a proposed call is.
+    CallJudge {
+        /// The call.
+        call: CallId,
+        /// The model.
+        model: Name,
+        /// Digest of all that would be given to it.
+        context: Digest,
+        /// The driver's estimate.
+        reserved: Spend,
         /// How long the segment was active.
         active_ms: u64,
     },
@@ -160,19 +177,26 @@ pub enum Command {
     RecordReply {
         /// The tools named, `None` where a name is not one of this run's.
         calls: Vec<Option<Name>>,
-        /// What it cost.
-        cost_usd: Usd,
         /// Why it stopped.
         stop: Stop,
-        /// What it used.
-        used: Tokens,
+        /// What it took.
+        used: Spend,
     },
     /// Record that there is no reply. Texts: detail.
     RecordModelFailure {
         /// What went wrong.
         kind: ModelFailure,
-        /// What it used all the same.
-        used: Option<Tokens>,
+        /// What it took all the same, where that is known.
+        used: Option<Spend>,
+        /// After how long the same is asked again, if it is.
+        retry_ms: Option<u64>,
+    },
+    /// Record what the model sees from here on in place of its first replies. Texts: summary.
+    RecordSummary {
+        /// How many replies that is.
+        replies: usize,
+        /// What it took.
+        used: Spend,
     },
     /// Record a proposal. Texts: arguments, `execute_arguments`, message, preview, precondition,
     /// program.

@@ -122,6 +122,7 @@ impl Decided {
             | Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
+            | Event::ContextCompacted(_)
             | Event::RiskAssessed(_)
             | Event::ExecutionStarted(_)
             | Event::ExecutionRefused(_)

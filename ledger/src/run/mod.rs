@@ -25,6 +25,7 @@ mod next;
 mod rejection;
 mod snapshot;
 mod state;
+mod turn;
 
 pub use call::{Answered, Assessed, Call, Close, Grant, Phase, Proposed, Question, Requested};
 pub use command::{Assessment, Command, Ended, Ending, Proposal, Start};
@@ -35,4 +36,5 @@ pub use given::{Caller, Decided, Given};
 pub use next::{Effect, Step, next};
 pub use rejection::Rejection;
 pub use snapshot::Snapshot;
-pub use state::{Head, Later, Reply, RunState, Segment, Status, Turn};
+pub use state::{Head, Later, Reply, RunState, Segment, Status};
+pub use turn::{Aside, AsideStands, Compacted, Retry, Turn};

@@ -1,8 +1,9 @@
 //! What remains to be done, derived from the state alone: the same after a crash as before it.
 
 use super::call::Phase;
-use super::state::{RunState, Turn};
-use crate::event::{Outcome, Stop};
+use super::state::RunState;
+use super::turn::{AsideStands, Turn};
+use crate::event::{ModelTask, Outcome, Stop};
 use crate::id::CallId;
 
 /// Something to do outside the ledger.
@@ -16,6 +17,11 @@ pub enum Effect {
     /// Call the model.
     Complete {
         /// Which attempt at this turn it is.
+        attempt: u32,
+    },
+    /// Have what was said so far told in fewer words.
+    Compact {
+        /// Which attempt it is.
         attempt: u32,
     },
     /// Make a proposal of a call, changing nothing.
@@ -85,6 +91,9 @@ pub fn next(state: &RunState) -> Step {
 
 /// What remains to be done once no call is open.
 fn turn(state: &RunState) -> Step {
+    if let Some(step) = compaction(state) {
+        return step;
+    }
     match state.turn() {
         Turn::Ready => Step::Perform(Effect::Prepare { attempt: 1 }),
         Turn::Called { attempt, epoch, .. } if *epoch == state.epoch() => {
@@ -99,6 +108,29 @@ fn turn(state: &RunState) -> Step {
         Turn::Replied {
             stop: Stop::End, ..
         } => Step::Finish(Outcome::Completed),
-        Turn::Replied { .. } | Turn::Failed { .. } => Step::Finish(Outcome::Failed),
+        Turn::Failed {
+            retry: Some(retry), ..
+        } => Step::Perform(Effect::Prepare {
+            attempt: retry.attempt.saturating_add(1),
+        }),
+        Turn::Replied { .. } | Turn::Failed { retry: None, .. } => Step::Finish(Outcome::Failed),
+    }
+}
+
+/// What remains to be done of a summary that was asked for. One that was lost, or is to be tried
+/// again, is asked for anew once it is known that it still is to be had.
+fn compaction(state: &RunState) -> Option<Step> {
+    let aside = state.aside()?;
+    if aside.task != ModelTask::Compact {
+        return None;
+    }
+    match aside.stands {
+        AsideStands::Called { epoch, .. } if epoch == state.epoch() => {
+            Some(Step::Perform(Effect::Compact {
+                attempt: aside.attempt,
+            }))
+        }
+        AsideStands::Failed { retry: None, .. } => Some(Step::Finish(Outcome::Failed)),
+        AsideStands::Called { .. } | AsideStands::Failed { retry: Some(_), .. } => None,
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::{Call, Phase};
+use super::turn::{Aside, AsideStands, Compacted, Turn};
 use crate::approval::{Approver, Assurance, Unmet};
-use crate::budget::{Limits, Tokens, Usage};
+use crate::budget::{Cap, Limits, Tokens, Usage};
 use crate::content::{Blob, Blobs};
 use crate::digest::Digest;
-use crate::event::{OpenCall, OpenWhy, Outcome, RunStarted, Stop};
+use crate::event::{ModelTask, OpenCall, OpenWhy, Outcome, RunStarted};
 use crate::id::{
     AnswerId, CallId, DriverId, EventId, HostId, LedgerId, Name, Principal, RunId, Version,
 };
@@ -50,38 +51,6 @@ impl Segment {
     }
 }
 
-/// Where the conversation with the model stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn {
-    /// The model is to be called.
-    Ready,
-    /// It was called.
-    Called {
-        /// Which attempt.
-        attempt: u32,
-        /// In which segment.
-        epoch: u32,
-        /// What was set aside.
-        reserved: Tokens,
-    },
-    /// It replied.
-    Replied {
-        /// Why it stopped.
-        stop: Stop,
-        /// Id of the reply's record.
-        id: EventId,
-        /// Time of the reply's record; expiries count from it.
-        at: Timestamp,
-        /// What it said.
-        reply: Option<Blob>,
-    },
-    /// It could not.
-    Failed {
-        /// What happened.
-        detail: Option<Blob>,
-    },
-}
-
 /// One reply of the model, for whoever renders the conversation again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
@@ -91,6 +60,10 @@ pub struct Reply {
     pub provider: Option<Blob>,
     /// Its calls, in the model's order.
     pub calls: Vec<CallId>,
+    /// What it used.
+    pub used: Tokens,
+    /// Its record.
+    pub version: Version,
 }
 
 /// A later message of a person.
@@ -136,6 +109,8 @@ pub struct RunState {
     pub(super) epoch: u32,
     pub(super) usage: Usage,
     pub(super) turn: Turn,
+    pub(super) aside: Option<Aside>,
+    pub(super) compacted: Option<Compacted>,
     pub(super) replies: Vec<Reply>,
     pub(super) later: Vec<Later>,
     pub(super) calls: BTreeMap<CallId, Call>,
@@ -147,6 +122,7 @@ pub struct RunState {
     pub(super) parked: bool,
     pub(super) cancelling: bool,
     pub(super) outcome: Option<Outcome>,
+    pub(super) cap: Option<Cap>,
 }
 
 impl RunState {
@@ -242,6 +218,38 @@ impl RunState {
     /// Where the conversation stands.
     pub fn turn(&self) -> &Turn {
         &self.turn
+    }
+
+    /// What a model was asked beside the conversation, last.
+    pub fn aside(&self) -> Option<&Aside> {
+        self.aside.as_ref()
+    }
+
+    /// What the model sees in place of its first replies.
+    pub fn compacted(&self) -> Option<&Compacted> {
+        self.compacted.as_ref()
+    }
+
+    /// Whether the driver that has the run waits for a model.
+    pub fn is_asking(&self) -> bool {
+        let Some(epoch) = self.segment.as_ref().map(|segment| segment.epoch) else {
+            return false;
+        };
+        let beside = |aside: &Aside| aside.is_open_in(epoch);
+        matches!(self.turn, Turn::Called { epoch: of, .. } if of == epoch)
+            || self.aside.as_ref().is_some_and(beside)
+    }
+
+    /// Whether the model that it waits for is asked about a call.
+    pub fn is_asking_about(&self, call: CallId) -> bool {
+        let task = self.aside.as_ref().map(|aside| aside.task);
+        self.is_asking() && task == Some(ModelTask::Classify(call))
+    }
+
+    /// Which attempt at something beside the conversation the next one would be.
+    pub fn next_attempt(&self, task: ModelTask) -> Option<u32> {
+        let before = self.aside.as_ref().filter(|aside| aside.task == task);
+        before.map_or(Some(1), |aside| aside.attempt.checked_add(1))
     }
 
     /// Every reply of the model, in order.
@@ -357,6 +365,23 @@ impl RunState {
     /// How it ended.
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome
+    }
+
+    /// The cap that ended it, where one did.
+    pub fn cap(&self) -> Option<Cap> {
+        self.cap
+    }
+
+    /// What happened where the model could not go on.
+    pub fn failure(&self) -> Option<&Blob> {
+        let beside = self.aside.as_ref().map(|aside| &aside.stands);
+        if let Some(AsideStands::Failed { detail, .. }) = beside {
+            return detail.as_ref();
+        }
+        match &self.turn {
+            Turn::Failed { detail, .. } => detail.as_ref(),
+            Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
+        }
     }
 
     /// The earliest time at which something that is pending expires.

@@ -7,8 +7,8 @@ use crate::approval::{Actor, By, Demands};
 use crate::envelope::Recorded;
 use crate::event::{
     ApprovalGranted, ApprovalRequested, CallProposed, CallRefused, Event, ExecutionEnded,
-    ExecutionStarted, ModelFailed, ModelReplied, RiskAssessed, RunFinished, RunStarted,
-    SegmentEnded, SegmentStarted,
+    ExecutionStarted, ModelCalled, ModelFailed, ModelReplied, ModelTask, RiskAssessed, RunFinished,
+    RunStarted, SegmentEnded, SegmentStarted,
 };
 use crate::id::{CallId, EventId, Position, StreamId, Version};
 use crate::time::Timestamp;
@@ -102,12 +102,13 @@ fn run_facts(event: &Event) -> String {
         Event::RunStarted(e) => run_started(e),
         Event::SegmentStarted(e) => segment_started(e),
         Event::SegmentEnded(e) => segment_ended(e),
-        Event::ModelCalled(e) => {
-            let (attempt, model, reserved) = (e.attempt, &e.model, e.reserved.total());
-            format!("{model}, attempt {attempt}, {reserved} tokens reserved")
-        }
+        Event::ModelCalled(e) => model_called(e),
         Event::ModelReplied(e) => model_replied(e),
         Event::ModelFailed(e) => model_failed(e),
+        Event::ContextCompacted(e) => {
+            let (from, to, used, cost) = (e.from, e.to, e.used.total(), e.cost_usd);
+            format!("a summary in place of {from} to {to}, {used} tokens, {cost} USD")
+        }
         Event::PromptAdded(e) => format!("by {}", by(&e.by)),
         Event::PolicyChanged(e) => format!("{}, by {}", e.policy, by(&e.by)),
         Event::ToolAllowed(e) => format!("{}, by {}", e.tool, by(&e.by)),
@@ -184,6 +185,7 @@ fn call_facts(event: &Event) -> String {
         | Event::ModelCalled(_)
         | Event::ModelReplied(_)
         | Event::ModelFailed(_)
+        | Event::ContextCompacted(_)
         | Event::PromptAdded(_)
         | Event::PolicyChanged(_)
         | Event::ToolAllowed(_)
@@ -231,8 +233,20 @@ fn model_replied(e: &ModelReplied) -> String {
     format!("{stop}, calls: {named}, {used} tokens, {cost} USD")
 }
 
+fn model_called(e: &ModelCalled) -> String {
+    let (attempt, model, reserved) = (e.attempt, &e.model, e.reserved.total());
+    let task = match e.task {
+        ModelTask::Turn => String::new(),
+        ModelTask::Classify(call) => format!(", to judge {call}"),
+        ModelTask::Compact => String::from(", for a summary"),
+    };
+    format!("{model}{task}, attempt {attempt}, {reserved} tokens reserved")
+}
+
 fn model_failed(e: &ModelFailed) -> String {
-    format!("attempt {}, {}", e.attempt, word(&e.kind))
+    let again = e.retry_ms.map(|ms| format!(", again after {ms} ms"));
+    let (attempt, kind, again) = (e.attempt, word(&e.kind), again.unwrap_or_default());
+    format!("attempt {attempt}, {kind}{again}")
 }
 
 fn run_finished(e: &RunFinished) -> String {
@@ -241,9 +255,12 @@ fn run_finished(e: &RunFinished) -> String {
         .iter()
         .map(|open| format!("{} {}", open.call, word(&open.why)))
         .collect();
-    let outcome = e.outcome.as_str();
+    let outcome = match e.cap {
+        Some(cap) => format!("{}, {cap} reached", e.outcome.as_str()),
+        None => e.outcome.as_str().to_owned(),
+    };
     if open.is_empty() {
-        outcome.to_owned()
+        outcome
     } else {
         format!("{outcome}, left: {}", open.join(", "))
     }

@@ -12,14 +12,14 @@ pub use call::{
 };
 
 use placet_ledger::approval::{Assurance, By, Channel};
-use placet_ledger::budget::{Limits, Tokens, Usd};
+use placet_ledger::budget::{Cap, Limits, Spend, Tokens, Usd};
 use placet_ledger::content::{Blob, Blobs, Commitment, Media};
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{
-    Event, LimitsTightened, ModelCalled, ModelFailed, ModelFailure, ModelReplied, NamedCall,
-    OpenCall, OpenWhy, Outcome, PolicyChanged, PromptAdded, RunCancelRequested, RunFinished,
-    RunParked, RunStarted, SegmentEnd, SegmentEnded, SegmentReason, SegmentStarted, Stop,
-    ToolAllowed, ToolsNarrowed,
+    Event, LimitsTightened, ModelCalled, ModelFailed, ModelFailure, ModelReplied, ModelTask,
+    NamedCall, OpenCall, OpenWhy, Outcome, PolicyChanged, PromptAdded, RunCancelRequested,
+    RunFinished, RunParked, RunStarted, SegmentEnd, SegmentEnded, SegmentReason, SegmentStarted,
+    Stop, ToolAllowed, ToolsNarrowed,
 };
 use placet_ledger::id::{AnswerId, CallId, DriverId, HostId, Name, Version};
 use placet_ledger::policy::ContainmentRule;
@@ -176,7 +176,10 @@ pub fn rules() -> Commitment {
 }
 
 /// What a model call of a story sets aside.
-pub const RESERVED: Tokens = Tokens::new(100, 100);
+pub const RESERVED: Spend = Spend {
+    cost_usd: Usd::ZERO,
+    tokens: Tokens::new(100, 100),
+};
 
 /// `run.started`, changed as the test likes it.
 pub fn started_with(change: impl Fn(&mut RunStarted) + 'static) -> Fact {
@@ -250,7 +253,9 @@ pub fn called_again(attempt: u32) -> Fact {
             attempt,
             context: context(),
             model: state.started().model.clone(),
-            reserved: RESERVED,
+            reserved: RESERVED.tokens,
+            reserved_usd: RESERVED.cost_usd,
+            task: ModelTask::Turn,
         })
     })
 }
@@ -314,7 +319,9 @@ pub fn model_failed() -> Fact {
     Fact::of(|state| {
         Event::ModelFailed(ModelFailed {
             attempt: attempt(state),
+            cost_usd: Usd::ZERO,
             kind: ModelFailure::Provider,
+            retry_ms: None,
             used: None,
         })
     })
@@ -383,8 +390,11 @@ pub fn finished(outcome: Outcome, open: &'static [(u32, OpenWhy)]) -> Fact {
         call: call(*number),
         why: *why,
     };
-    Fact::of(move |_| {
+    Fact::of(move |state| {
         let open = open.iter().map(left).collect();
-        Event::RunFinished(RunFinished { open, outcome })
+        let caps = [Cap::Iterations, Cap::Tokens, Cap::Cost, Cap::Duration];
+        let mut bind = caps.into_iter().filter(|cap| state.limits().binds(*cap));
+        let cap = bind.next().filter(|_| outcome == Outcome::Budget);
+        Event::RunFinished(RunFinished { cap, open, outcome })
     })
 }

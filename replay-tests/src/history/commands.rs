@@ -19,7 +19,7 @@ use crate::world::{Options, World, WorldError, person};
 /// taken back.
 ///
 /// run.started, segment.started, model.called, model.replied, call.proposed, risk.assessed,
-/// approval.granted, call.proposed, approval.granted, call.proposed, risk.assessed,
+/// approval.granted, call.proposed, approval.granted, call.proposed, model.called, risk.assessed,
 /// approval.granted, execution.started, execution.succeeded, execution.started,
 /// execution.succeeded, execution.started, execution.succeeded, model.called, model.replied,
 /// segment.ended, run.finished

@@ -3,9 +3,11 @@
 //! The comment of each lists its events; a test holds the lists against what is recorded.
 
 mod commands;
+mod models;
 mod people;
 
 pub use commands::*;
+pub use models::summed_up;
 pub use people::*;
 
 use placet_engine::engine::Narrowing;
@@ -79,6 +81,7 @@ pub async fn all() -> Result<Vec<History>, WorldError> {
         Box::pin(rule_expiry()),
         Box::pin(asked_for_a_steering_file()),
         Box::pin(cancelled_while_it_reads()),
+        Box::pin(summed_up()),
     ];
     let mut made = Vec::with_capacity(making.len());
     for history in making {

@@ -1,6 +1,6 @@
 //! Decisions about the run as a whole.
 
-use placet_ledger::budget::{Limits, Tokens, Usd};
+use placet_ledger::budget::{Limits, Usd};
 use placet_ledger::event::{ModelFailure, OpenWhy, Outcome, SegmentEnd};
 use placet_ledger::run::{Command, Rejection};
 use placet_replay::facts::{
@@ -118,7 +118,7 @@ fn calls_the_model_first_after_closed_calls_and_after_a_lost_attempt() {
     ))
     .when(call_model(0))
     .then([called_again(2)]);
-    let not = Rejection::OutOfTurn("the model is not to be called now");
+    let not = Rejection::OutOfTurn("the model is being asked");
     given(and(driven(), [called()]))
         .when(call_model(0))
         .then_rejected(&not);
@@ -136,7 +136,7 @@ fn a_spent_cap_ends_the_run_in_place_of_a_model_call() {
         ),
         (
             Limits {
-                tokens: Some(100),
+                tokens: Some(210),
                 ..Limits::default()
             },
             0,
@@ -218,6 +218,7 @@ fn a_failed_model_fails_the_run() {
     let failure = Command::RecordModelFailure {
         kind: ModelFailure::Provider,
         used: None,
+        retry_ms: None,
     };
     given(and(driven(), [called()]))
         .with(&["detail"])
@@ -238,6 +239,7 @@ fn what_a_failed_attempt_reserved_stays_spent_unless_it_says_what_it_used() {
         let failure = Command::RecordModelFailure {
             kind: ModelFailure::Cut,
             used,
+            retry_ms: None,
         };
         let scenario = given(and(driven(), [called()]))
             .when(failure)
@@ -245,7 +247,7 @@ fn what_a_failed_attempt_reserved_stays_spent_unless_it_says_what_it_used() {
         scenario.state().unwrap().usage().tokens
     };
     assert_eq!(spent(None), 200);
-    let used = Tokens::new(3, 4);
+    let used = super::spend(3, 4);
     assert_eq!(spent(Some(used)), 7);
 }
 

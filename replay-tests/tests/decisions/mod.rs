@@ -11,7 +11,7 @@ mod rejections;
 mod words;
 
 use placet_ledger::approval::{By, Demands};
-use placet_ledger::budget::{Tokens, Usd};
+use placet_ledger::budget::{Spend, Tokens, Usd};
 use placet_ledger::containment::Level;
 use placet_ledger::digest::{Purpose, digest};
 use placet_ledger::event::{SegmentReason, Stop};
@@ -57,9 +57,18 @@ fn take_up(number: u128) -> Command {
 
 fn call_model(active_ms: u64) -> Command {
     Command::CallModel {
+        compact: false,
         context: context(),
         reserved: RESERVED,
         active_ms,
+    }
+}
+
+/// So many tokens, for nothing.
+fn spend(input: u64, output: u64) -> Spend {
+    Spend {
+        cost_usd: Usd::ZERO,
+        tokens: Tokens::new(input, output),
     }
 }
 
@@ -67,13 +76,12 @@ fn reply(tools: &[&str]) -> Command {
     let named = |tool: &&str| (*tool != "?").then(|| name(tool));
     Command::RecordReply {
         calls: tools.iter().map(named).collect(),
-        cost_usd: Usd::ZERO,
         stop: if tools.is_empty() {
             Stop::End
         } else {
             Stop::ToolCalls
         },
-        used: Tokens::new(10, 5),
+        used: spend(10, 5),
     }
 }
 

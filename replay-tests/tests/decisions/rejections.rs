@@ -38,6 +38,7 @@ fn every_command() -> Vec<Command> {
         Command::RecordModelFailure {
             kind: ModelFailure::Timeout,
             used: None,
+            retry_ms: None,
         },
         propose(1, "set"),
         Command::Refuse {
@@ -164,6 +165,7 @@ fn a_run_that_nobody_drives_takes_no_command_of_a_driver() {
                 Command::RecordModelFailure {
                     kind: ModelFailure::Timeout,
                     used: None,
+                    retry_ms: None,
                 },
             ),
             (and(named(&["set"]), [put()]), propose(1, "set")),

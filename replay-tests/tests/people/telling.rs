@@ -273,7 +273,6 @@ impl EffectHandler for Overtaken {
         let Brief::Prepare { context, .. } = brief else {
             return Act::bare(Command::RecordReply {
                 calls: Vec::new(),
-                cost_usd: placet_ledger::budget::Usd::ZERO,
                 stop: placet_ledger::event::Stop::End,
                 used: placet_replay::facts::RESERVED,
             });
@@ -286,6 +285,7 @@ impl EffectHandler for Overtaken {
             said.await.unwrap();
         }
         Act::bare(Command::CallModel {
+            compact: false,
             context,
             reserved: placet_replay::facts::RESERVED,
             active_ms: 0,

@@ -1,7 +1,7 @@
 //! Commands in any order, and the one that is due often enough for a story to get somewhere.
 
 use placet_ledger::approval::{By, Demands};
-use placet_ledger::budget::{Limits, Tokens, Usd};
+use placet_ledger::budget::{Limits, Spend};
 use placet_ledger::containment::Level;
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::event::{
@@ -43,7 +43,10 @@ pub(super) fn due(mut op: Op, state: Option<&RunState>) -> Op {
             (22, None)
         }
         Step::Perform(Effect::Prepare { .. }) => (2, None),
-        Step::Perform(Effect::Complete { .. }) => (4, None),
+        Step::Perform(Effect::Complete { .. } | Effect::Compact { .. }) => {
+            (if op.kind.is_multiple_of(11) { 6 } else { 4 }, None)
+        }
+        Step::Gate(call) if state.is_asking() => (11, Some(call)),
         Step::Perform(Effect::Propose(call)) => (7, Some(call)),
         Step::Perform(Effect::Reconcile(call)) if op.kind.is_multiple_of(2) => (14, Some(call)),
         Step::Perform(Effect::Reconcile(call)) => (15, Some(call)),
@@ -163,12 +166,20 @@ pub(super) fn command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>
         }
         2 | 3 => (
             Command::CallModel {
+                compact: op.choice % 5 == 4,
                 context: context(),
                 reserved: RESERVED,
                 active_ms: 0,
             },
             none(),
         ),
+        4 | 5 if is_compacting(state) => {
+            let replies = state.map_or(0, |state| state.replies().len());
+            let replies = replies.saturating_sub(usize::from(op.choice % 2));
+            let used = Spend::default();
+            let summary = Command::RecordSummary { replies, used };
+            (summary, vec![String::from("summary")])
+        }
         4 | 5 => {
             let count = op.choice % 4;
             let first = state.and_then(RunState::next_call);
@@ -181,9 +192,8 @@ pub(super) fn command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>
             };
             let reply = Command::RecordReply {
                 calls: named(count),
-                cost_usd: Usd::ZERO,
                 stop,
-                used: Tokens::default(),
+                used: Spend::default(),
             };
             (reply, texts)
         }
@@ -201,6 +211,7 @@ fn call_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
             Command::RecordModelFailure {
                 kind: ModelFailure::Timeout,
                 used: None,
+                retry_ms: (op.choice % 2 == 0).then_some(0),
             },
             none(),
         ),
@@ -216,7 +227,7 @@ fn call_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
             none(),
         ),
         10 => (Command::Gate { call: id }, none()),
-        11 => (assess(id, state), none()),
+        11 => (assess(id, state, op.choice), none()),
         _ => (
             Command::Begin {
                 call: id,
@@ -228,8 +239,22 @@ fn call_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
     }
 }
 
-/// A judgement of what was proposed.
-fn assess(call: CallId, state: Option<&RunState>) -> Command {
+fn is_compacting(state: Option<&RunState>) -> bool {
+    matches!(state.map(next), Some(Step::Perform(Effect::Compact { .. })))
+}
+
+/// A judgement of what was proposed, or that a model is asked for one.
+fn assess(call: CallId, state: Option<&RunState>, choice: u8) -> Command {
+    let asking = state.is_some_and(RunState::is_asking);
+    if choice.is_multiple_of(3) && !asking {
+        return Command::CallJudge {
+            call,
+            model: name("judge"),
+            context: digest(Purpose::Inputs, b"i"),
+            reserved: RESERVED,
+            active_ms: 0,
+        };
+    }
     let proposed = state.and_then(|state| state.call(call)?.proposed());
     let nothing = Digest::from_bytes([0; 32]);
     Command::Assess(Assessment {
@@ -239,8 +264,15 @@ fn assess(call: CallId, state: Option<&RunState>) -> Command {
         model: None,
         prompt: None,
         proposal: proposed.map_or(nothing, |proposed| proposed.digest),
-        source: RiskSource::Floor,
+        source: if asking {
+            RiskSource::Model
+        } else {
+            RiskSource::Floor
+        },
         tier: RiskTier::HighRisk,
+        used: asking
+            .then_some(RESERVED)
+            .filter(|_| choice.is_multiple_of(2)),
     })
 }
 

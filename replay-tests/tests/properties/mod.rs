@@ -33,7 +33,9 @@ fn cases(cases: u32) -> ProptestConfig {
 fn forbidden(command: &Command, state: Option<&RunState>) -> Vec<Fact> {
     let known = |call: &CallId| state.and_then(|run| run.call(*call)).is_some();
     match command {
-        Command::CallModel { .. } => vec![called(), called_again(2), called_again(3)],
+        Command::CallModel { compact: false, .. } => {
+            vec![called(), called_again(2), called_again(3)]
+        }
         Command::Begin { call, .. } if known(call) => vec![began(call.get())],
         Command::Amend(proposal) if state.is_some_and(|run| run.offers(&proposal.tool)) => {
             let next = state.and_then(RunState::next_call);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use placet_engine::engine::{Elsewhere, EngineError, Stopped};
 use placet_ledger::envelope::Recorded;
-use placet_ledger::event::Event;
+use placet_ledger::event::{Event, ModelTask};
 use placet_ledger::id::{CallId, RunId};
 
 use super::Drive;
@@ -101,15 +101,21 @@ impl Watch {
             return;
         };
         let began = match recorded.envelope.event() {
-            Event::ModelCalled(_) => Some(String::from("asking the model")),
+            Event::ModelCalled(called) => Some(match called.task {
+                ModelTask::Turn => String::from("asking the model"),
+                ModelTask::Classify(call) => format!("asking {} about {call}", called.model),
+                ModelTask::Compact => String::from("asking the model for a summary"),
+            }),
             // Whatever is heard of a reply is heard before it is recorded.
             Event::ModelReplied(_) => {
                 printer.streamed(self.run, std::mem::take(&mut self.heard));
                 None
             }
-            Event::ModelFailed(_) => {
+            Event::ModelFailed(failed) => {
                 self.heard.clear();
-                None
+                failed
+                    .retry_ms
+                    .map(|ms| format!("waiting {ms} ms to ask the model again"))
             }
             Event::CallProposed(proposed) => {
                 let tool = text::marked(proposed.tool.as_str());

@@ -110,6 +110,7 @@ impl<'a> About<'a> {
             | Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
+            | Event::ContextCompacted(_)
             | Event::CallRefused(_)
             | Event::QuestionAsked(_)
             | Event::ExecutionSucceeded(_)

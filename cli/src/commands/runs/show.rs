@@ -8,7 +8,7 @@ use placet_ledger::envelope::Recorded;
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::Event;
 use placet_ledger::id::Name;
-use placet_ledger::run::{RunState, Turn};
+use placet_ledger::run::RunState;
 use placet_ledger::view::{Card, RunEntry, row};
 
 use crate::error::CommandError;
@@ -143,6 +143,7 @@ fn said(record: &Recorded) -> Option<&Blob> {
         | Event::ModelCalled(_)
         | Event::ModelReplied(_)
         | Event::ModelFailed(_)
+        | Event::ContextCompacted(_)
         | Event::CallProposed(_)
         | Event::RiskAssessed(_)
         | Event::ApprovalRequested(_)
@@ -176,10 +177,7 @@ async fn contents(reading: &Reading, entry: &RunEntry, records: &[Recorded]) -> 
     };
     let started = ["prompt", "workspace", "narrowing"].map(|role| state.texts().get(role));
     let last = state.replies().last().and_then(|reply| reply.text.as_ref());
-    let failure = match state.turn() {
-        Turn::Failed { detail } => detail.as_ref(),
-        Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
-    };
+    let failure = state.failure();
     let notes = state.calls().filter_map(placet_ledger::run::Call::note);
     let texts = started
         .into_iter()

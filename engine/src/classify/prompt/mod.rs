@@ -56,6 +56,7 @@ pub(super) fn prompt(command: &str, conversation: &[&str], judged_before: usize)
         text,
         command: command.to_owned(),
         judged_before,
+        output_tokens: None,
     }
 }
 

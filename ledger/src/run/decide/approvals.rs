@@ -308,6 +308,6 @@ pub(super) fn expire(state: &RunState, given: &Given) -> Decision {
         .into_iter()
         .filter(|open| !closed(open))
         .collect();
-    decided.push(finished(state, Outcome::Expired, open));
+    decided.push(finished(state, (Outcome::Expired, None), open));
     Ok(decided)
 }

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::event::{
     ApprovalExpired, ApprovalGranted, ApprovalRequested, Automatic, CallProposed, CallRefused,
     DoubtReason, Event, ExecutionEnded, ExecutionInDoubt, ExecutionSettled, QuestionAsked,
-    RefusalKind, RiskAssessed, Settlement,
+    RefusalKind, RiskAssessed, RiskSource, Settlement,
 };
 use crate::id::{CallId, Name};
 use crate::judge::Verdict;
@@ -17,7 +17,8 @@ use crate::run::call::{Call, Phase, Proposed};
 use crate::run::command::{Assessment, Ended, Ending, Proposal};
 use crate::run::given::{Decided, Given};
 use crate::run::rejection::Rejection;
-use crate::run::state::{RunState, Turn};
+use crate::run::state::RunState;
+use crate::run::turn::Turn;
 use crate::steered::STEERING;
 use crate::time::Timestamp;
 
@@ -152,6 +153,9 @@ pub(super) fn gate(state: &RunState, given: &Given, call: CallId) -> Decision {
     if !proposed(call.phase()) {
         return Err(Rejection::OutOfTurn(why));
     }
+    if state.is_asking_about(call.id()) {
+        return Err(Rejection::OutOfTurn("a model is being asked about it"));
+    }
     verdict(state, given, call, None).map(|decided| vec![decided])
 }
 
@@ -163,10 +167,15 @@ pub(super) fn assess(state: &RunState, given: &Given, assessment: Assessment) ->
     if proposal_of(call)?.digest != assessment.proposal {
         return Err(Rejection::OutOfTurn("another proposal was judged"));
     }
+    let asked = state.is_asking_about(assessment.call);
+    if (assessment.source == RiskSource::Model) != asked || (assessment.used.is_some() && !asked) {
+        return Err(Rejection::OutOfTurn("a verdict of somebody else is due"));
+    }
     let blobs = blobs(given, &[], &["endpoint", "reason"])?;
     let event = Event::RiskAssessed(RiskAssessed {
         authority: given.authority,
         call: assessment.call,
+        cost_usd: assessment.used.unwrap_or_default().cost_usd,
         demand: assessment.demand,
         inputs: assessment.inputs,
         model: assessment.model,
@@ -174,6 +183,7 @@ pub(super) fn assess(state: &RunState, given: &Given, assessment: Assessment) ->
         proposal: assessment.proposal,
         source: assessment.source,
         tier: assessment.tier,
+        used: assessment.used.map(|used| used.tokens),
     });
     Ok(vec![Decided { event, blobs }])
 }

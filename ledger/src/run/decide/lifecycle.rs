@@ -1,23 +1,22 @@
 //! Decisions about the run as a whole: start, take up, talk to the model, narrow, park, end.
 
 use super::{Decision, blobs, segment};
-use crate::budget::{Limits, Tokens, Usd};
+use crate::budget::{Cap, Limits};
 use crate::content::Blobs;
-use crate::digest::Digest;
 use crate::event::{
-    Event, LimitsTightened, ModelCalled, ModelFailed, ModelFailure, ModelReplied, NamedCall,
-    OpenCall, Outcome, PolicyChanged, PromptAdded, RunCancelRequested, RunFinished, RunParked,
-    RunStarted, SegmentEnd, SegmentEnded, SegmentReason, SegmentStarted, Stop, ToolsNarrowed,
+    Event, LimitsTightened, OpenCall, Outcome, PolicyChanged, PromptAdded, RunCancelRequested,
+    RunFinished, RunParked, RunStarted, SegmentEnd, SegmentEnded, SegmentReason, SegmentStarted,
+    ToolsNarrowed,
 };
 use crate::id::{DriverId, HostId, Name};
-use crate::limits::PENDING_CALLS_MAX;
 use crate::policy::{ApprovalPolicy, Attendance};
 use crate::run::call::Call;
 use crate::run::command::Start;
 use crate::run::given::{Decided, Given};
-use crate::run::next::{Effect, Step, next};
+use crate::run::next::{Step, next};
 use crate::run::rejection::Rejection;
-use crate::run::state::{RunState, Turn};
+use crate::run::state::RunState;
+use crate::run::turn::Turn;
 
 pub(super) fn start(given: &Given, start: Start) -> Decision {
     given.caller.person().ok_or(Rejection::NotAPerson)?;
@@ -115,100 +114,6 @@ pub(super) fn put_down(state: &RunState, reason: SegmentEnd, active_ms: u64) -> 
     Ok(decided)
 }
 
-pub(super) fn call_model(
-    state: &RunState,
-    context: Digest,
-    reserved: Tokens,
-    active_ms: u64,
-) -> Decision {
-    segment(state)?;
-    let Step::Perform(Effect::Prepare { attempt }) = next(state) else {
-        return Err(Rejection::OutOfTurn("the model is not to be called now"));
-    };
-    let mut usage = *state.usage();
-    usage.active_ms = usage.active_ms.saturating_add(active_ms);
-    if usage.blocks_model_call(state.limits(), reserved).is_some() {
-        return end(state, Outcome::Budget, active_ms);
-    }
-    let model = state.started().model.clone();
-    let event = ModelCalled {
-        attempt,
-        context,
-        model,
-        reserved,
-    };
-    Ok(vec![Decided::fact(Event::ModelCalled(event))])
-}
-
-/// What a model said.
-pub(super) struct Reply {
-    pub(super) calls: Vec<Option<Name>>,
-    pub(super) cost_usd: Usd,
-    pub(super) stop: Stop,
-    pub(super) used: Tokens,
-}
-
-/// The attempt whose reply is due.
-fn called(state: &RunState) -> Result<u32, Rejection> {
-    let open = segment(state)?;
-    match state.turn() {
-        // Also while the run is being cancelled: what was said is said.
-        Turn::Called { attempt, epoch, .. } if *epoch == open.epoch => Ok(*attempt),
-        Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed { .. } => {
-            Err(Rejection::OutOfTurn("no reply of the model is due"))
-        }
-    }
-}
-
-pub(super) fn record_reply(state: &RunState, given: &Given, reply: Reply) -> Decision {
-    let attempt = called(state)?;
-    let first = state.next_call().ok_or(Rejection::Exhausted("call ids"))?;
-    let mut calls = Vec::with_capacity(reply.calls.len());
-    let mut names = Vec::with_capacity(reply.calls.len());
-    for (offset, tool) in (0_u32..).zip(reply.calls) {
-        let call = first.plus(offset).ok_or(Rejection::Exhausted("call ids"))?;
-        names.push(format!("arguments.{call}"));
-        calls.push(NamedCall { call, tool });
-    }
-    if calls.len() > PENDING_CALLS_MAX {
-        return Err(Rejection::Exhausted("calls in one reply"));
-    }
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let blobs = blobs(given, &names, &["provider", "reply"])?;
-    let Reply {
-        cost_usd,
-        stop,
-        used,
-        ..
-    } = reply;
-    let event = Event::ModelReplied(ModelReplied {
-        attempt,
-        calls,
-        cost_usd,
-        stop,
-        used,
-    });
-    Ok(vec![Decided { event, blobs }])
-}
-
-pub(super) fn record_model_failure(
-    state: &RunState,
-    given: &Given,
-    kind: ModelFailure,
-    used: Option<Tokens>,
-) -> Decision {
-    let attempt = called(state)?;
-    let blobs = blobs(given, &[], &["detail"])?;
-    Ok(vec![Decided {
-        event: Event::ModelFailed(ModelFailed {
-            attempt,
-            kind,
-            used,
-        }),
-        blobs,
-    }])
-}
-
 pub(super) fn tighten(state: &RunState, given: &Given, limits: Limits) -> Decision {
     let by = given.caller.person().ok_or(Rejection::NotAPerson)?;
     let now = state.limits();
@@ -265,7 +170,7 @@ pub(super) fn prompt(state: &RunState, given: &Given) -> Decision {
     if state.is_cancelling() {
         return Err(Rejection::OutOfTurn("the run is being cancelled"));
     }
-    if state.segment().is_some() && matches!(state.turn(), Turn::Called { .. }) {
+    if state.is_asking() {
         return Err(Rejection::OutOfTurn("the model is being asked"));
     }
     let blobs = blobs(given, &["text"], &[])?;
@@ -298,10 +203,16 @@ pub(super) fn finish(state: &RunState, outcome: Outcome, active_ms: u64) -> Deci
     if next(state) != Step::Finish(outcome) {
         return Err(Rejection::OutOfTurn("the run does not end that way now"));
     }
-    end(state, outcome, active_ms)
+    end(state, outcome, None, active_ms)
 }
 
-fn end(state: &RunState, outcome: Outcome, active_ms: u64) -> Decision {
+/// The end of a run, for which a cap may be the reason.
+pub(super) fn end(
+    state: &RunState,
+    outcome: Outcome,
+    cap: Option<Cap>,
+    active_ms: u64,
+) -> Decision {
     let mut decided = Vec::with_capacity(2);
     if state.segment().is_some() {
         let reason = match outcome {
@@ -312,12 +223,16 @@ fn end(state: &RunState, outcome: Outcome, active_ms: u64) -> Decision {
         };
         decided.push(end_segment(state, reason, active_ms)?);
     }
-    decided.push(finished(state, outcome, state.open_calls()));
+    decided.push(finished(state, (outcome, cap), state.open_calls()));
     Ok(decided)
 }
 
 /// `run.finished`, with what the model said last as its text.
-pub(super) fn finished(state: &RunState, outcome: Outcome, open: Vec<OpenCall>) -> Decided {
+pub(super) fn finished(
+    state: &RunState,
+    (outcome, cap): (Outcome, Option<Cap>),
+    open: Vec<OpenCall>,
+) -> Decided {
     let last = match (state.turn(), outcome) {
         (Turn::Replied { reply, .. }, Outcome::Completed) => *reply,
         (Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed { .. }, _) => None,
@@ -327,7 +242,7 @@ pub(super) fn finished(state: &RunState, outcome: Outcome, open: Vec<OpenCall>) 
         .into_iter()
         .collect();
     Decided {
-        event: Event::RunFinished(RunFinished { open, outcome }),
+        event: Event::RunFinished(RunFinished { cap, open, outcome }),
         blobs,
     }
 }

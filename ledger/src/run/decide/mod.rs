@@ -8,6 +8,7 @@ mod approvals;
 mod begin;
 mod calls;
 mod lifecycle;
+mod model;
 
 use super::call::{Call, Phase};
 use super::command::Command;
@@ -16,6 +17,8 @@ use super::rejection::Rejection;
 use super::state::{RunState, Segment};
 use crate::content::Blobs;
 use crate::id::CallId;
+
+use lifecycle::end;
 
 type Decision = Result<Vec<Decided>, Rejection>;
 
@@ -52,26 +55,50 @@ pub fn decide(state: Option<&RunState>, given: &Given, command: Command) -> Deci
         }
         Command::PutDown { reason, active_ms } => lifecycle::put_down(state, reason, active_ms),
         Command::CallModel {
+            compact,
             context,
             reserved,
             active_ms,
-        } => lifecycle::call_model(state, context, reserved, active_ms),
-        Command::RecordReply {
-            calls,
-            cost_usd,
-            stop,
-            used,
         } => {
-            let reply = lifecycle::Reply {
-                calls,
-                cost_usd,
-                stop,
-                used,
+            let asking = model::Asking {
+                context,
+                reserved,
+                active_ms,
             };
-            lifecycle::record_reply(state, given, reply)
+            model::call_model(state, compact, asking)
         }
-        Command::RecordModelFailure { kind, used } => {
-            lifecycle::record_model_failure(state, given, kind, used)
+        Command::CallJudge {
+            call,
+            model,
+            context,
+            reserved,
+            active_ms,
+        } => {
+            let asking = model::Asking {
+                context,
+                reserved,
+                active_ms,
+            };
+            model::call_judge(state, call, model, asking)
+        }
+        Command::RecordReply { calls, stop, used } => {
+            let reply = model::Reply { calls, stop, used };
+            model::record_reply(state, given, reply)
+        }
+        Command::RecordModelFailure {
+            kind,
+            used,
+            retry_ms,
+        } => {
+            let failure = model::Failure {
+                kind,
+                used,
+                retry_ms,
+            };
+            model::record_failure(state, given, failure)
+        }
+        Command::RecordSummary { replies, used } => {
+            model::record_summary(state, given, replies, used)
         }
         Command::Propose(proposal) => calls::propose(state, given, proposal),
         Command::Refuse { call, kind } => calls::refuse(state, given, call, kind),

@@ -93,6 +93,7 @@ impl RunState {
             | Event::ModelCalled(_)
             | Event::ModelReplied(_)
             | Event::ModelFailed(_)
+            | Event::ContextCompacted(_)
             | Event::PromptAdded(_)
             | Event::PolicyChanged(_)
             | Event::ToolAllowed(_)
@@ -271,6 +272,7 @@ impl Call {
 impl RunState {
     fn assessed(&mut self, event: &RiskAssessed, envelope: &Envelope) -> Evolved {
         self.proposal(event.call, event.proposal)?;
+        self.settle_judgement(event)?;
         let call = self.open_call(event.call, &[Phase::Proposed])?;
         call.assessed = Some(Assessed {
             record: envelope.digest(),

@@ -2,20 +2,18 @@
 
 mod calls;
 mod executions;
+mod model;
 
 use std::collections::BTreeMap;
 
 use super::call::{Call, Close, Phase};
 use super::next::{Effect, Step, next};
-use super::state::{Head, Later, Reply, RunState, Segment, Turn};
+use super::state::{Head, Later, RunState, Segment};
+use super::turn::Turn;
 use crate::approval::Actor;
 use crate::envelope::Envelope;
-use crate::event::{
-    Event, ModelCalled, ModelFailed, ModelReplied, Outcome, RunFinished, RunStarted, SegmentEnded,
-    SegmentStarted,
-};
+use crate::event::{Event, Outcome, RunFinished, RunStarted, SegmentEnded, SegmentStarted};
 use crate::id::RunId;
-use crate::limits::PENDING_CALLS_MAX;
 
 /// An event that cannot follow the state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -90,6 +88,8 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         epoch: 0,
         usage: crate::budget::Usage::default(),
         turn: Turn::Ready,
+        aside: None,
+        compacted: None,
         replies: Vec::new(),
         later: Vec::new(),
         calls: BTreeMap::new(),
@@ -99,6 +99,7 @@ fn start(envelope: &Envelope) -> Result<RunState, &'static str> {
         parked: false,
         cancelling: false,
         outcome: None,
+        cap: None,
         started,
     })
 }
@@ -118,6 +119,7 @@ impl RunState {
             Event::ModelCalled(event) => self.model_called(event),
             Event::ModelReplied(event) => self.model_replied(event, envelope),
             Event::ModelFailed(event) => self.model_failed(event, envelope),
+            Event::ContextCompacted(event) => self.context_compacted(event, envelope),
             Event::CallProposed(_)
             | Event::RiskAssessed(_)
             | Event::CallRefused(_)
@@ -221,7 +223,7 @@ impl RunState {
         if self.batch().any(|call| !call.is_closed()) {
             return Err("a call is open");
         }
-        if self.segment.is_some() && matches!(self.turn, Turn::Called { .. }) {
+        if self.is_asking() {
             return Err("the model is being asked");
         }
         if self.cancelling {
@@ -233,109 +235,7 @@ impl RunState {
         });
         self.denied_earlier = self.denied.len();
         self.turn = Turn::Ready;
-        Ok(())
-    }
-
-    fn driven(&self) -> Result<u32, &'static str> {
-        self.segment
-            .as_ref()
-            .map(|segment| segment.epoch)
-            .ok_or("no segment is open")
-    }
-
-    fn model_called(&mut self, event: &ModelCalled) -> Evolved {
-        let epoch = self.driven()?;
-        if self.batch().any(|call| !call.is_closed()) {
-            return Err("a call is open");
-        }
-        if self.cancelling {
-            return Err("the run is being cancelled");
-        }
-        let attempt = match self.turn {
-            Turn::Ready => Some(1),
-            Turn::Replied { .. } if self.batch().next().is_some() => Some(1),
-            Turn::Called {
-                attempt,
-                epoch: earlier,
-                ..
-            } if earlier < epoch => attempt.checked_add(1),
-            Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed { .. } => None,
-        };
-        if attempt != Some(event.attempt) {
-            return Err("the model is not to be called");
-        }
-        let reserved = event.reserved;
-        self.turn = Turn::Called {
-            attempt: event.attempt,
-            epoch,
-            reserved,
-        };
-        self.usage.iterations = self.usage.iterations.saturating_add(1);
-        self.usage.tokens = self.usage.tokens.saturating_add(reserved.total());
-        Ok(())
-    }
-
-    /// Ends the open call of the model: what was set aside becomes what was used.
-    fn settle_model(&mut self, attempt: u32, used: Option<crate::budget::Tokens>) -> Evolved {
-        let epoch = self.driven()?;
-        match self.turn {
-            Turn::Called {
-                attempt: open,
-                epoch: caller,
-                reserved,
-            } if open == attempt && caller == epoch => {
-                if let Some(used) = used {
-                    let others = self.usage.tokens.saturating_sub(reserved.total());
-                    self.usage.tokens = others.saturating_add(used.total());
-                }
-                Ok(())
-            }
-            Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed { .. } => {
-                Err("no such call of the model is open")
-            }
-        }
-    }
-
-    fn model_replied(&mut self, event: &ModelReplied, envelope: &Envelope) -> Evolved {
-        self.settle_model(event.attempt, Some(event.used))?;
-        if event.calls.len() > PENDING_CALLS_MAX {
-            return Err("more calls than one reply may have");
-        }
-        let first = self.next_call().ok_or("call ids are used up")?;
-        let mut batch = Vec::with_capacity(event.calls.len());
-        for (offset, named) in (0_u32..).zip(&event.calls) {
-            if first.plus(offset) != Some(named.call) {
-                return Err("call ids rise one by one");
-            }
-            let received = envelope
-                .blobs()
-                .get(&format!("arguments.{}", named.call))
-                .copied();
-            let last = envelope.header().id;
-            batch.push(Call::new(named.call, named.tool.clone(), received, last));
-        }
-        self.replies.push(Reply {
-            text: envelope.blobs().get("reply").copied(),
-            provider: envelope.blobs().get("provider").copied(),
-            calls: batch.iter().map(|call| call.id).collect(),
-        });
-        self.calls
-            .extend(batch.into_iter().map(|call| (call.id, call)));
-        self.usage.cost_usd = self.usage.cost_usd.plus(event.cost_usd);
-        self.turn = Turn::Replied {
-            stop: event.stop,
-            id: envelope.header().id,
-            at: envelope.at(),
-            reply: envelope.blobs().get("reply").copied(),
-        };
-        Ok(())
-    }
-
-    fn model_failed(&mut self, event: &ModelFailed, envelope: &Envelope) -> Evolved {
-        self.settle_model(event.attempt, event.used)?;
-        self.turn = Turn::Failed {
-            detail: envelope.blobs().get("detail").copied(),
-        };
+        self.aside = None;
         Ok(())
     }
 
@@ -361,11 +261,16 @@ impl RunState {
         if !due {
             return Err("the run does not end that way here");
         }
+        let capped = event.cap.is_some_and(|cap| self.limits.binds(cap));
+        if capped != (event.outcome == Outcome::Budget) || capped != event.cap.is_some() {
+            return Err("the cap is none that ended it");
+        }
         if event.open != self.open_calls() {
             return Err("these are not the calls that were left");
         }
         self.parked = false;
         self.outcome = Some(event.outcome);
+        self.cap = event.cap;
         Ok(())
     }
 }

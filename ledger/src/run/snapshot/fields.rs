@@ -2,10 +2,12 @@
 
 use super::packed::{Packed, packed_enum, packed_json, packed_struct};
 use crate::approval::{Answer, Assurance, By, Demands};
-use crate::budget::{Limits, Tokens, Usage, Usd};
+use crate::budget::{Cap, Limits, Spend, Tokens, Usage, Usd};
 use crate::containment::Level;
 use crate::content::{Blob, Media};
-use crate::event::{Demand, Outcome, RefusalKind, RiskSource, RunStarted, Settlement, Stop};
+use crate::event::{
+    Demand, ModelTask, Outcome, RefusalKind, RiskSource, RunStarted, Settlement, Stop,
+};
 use crate::policy::{ApprovalPolicy, Attendance};
 use crate::precondition::PreconditionKind;
 use crate::program::ProgramClass;
@@ -13,7 +15,8 @@ use crate::risk::{DeclaredRisk, RiskTier};
 use crate::run::call::{
     Answered, Assessed, Call, Close, Grant, Phase, Proposed, Question, Requested,
 };
-use crate::run::state::{Head, Later, Reply, RunState, Segment, Turn};
+use crate::run::state::{Head, Later, Reply, RunState, Segment};
+use crate::run::turn::{Aside, AsideStands, Compacted, Retry, Turn};
 
 packed_json!(
     Answer,
@@ -21,10 +24,12 @@ packed_json!(
     Assurance,
     Attendance,
     By,
+    Cap,
     DeclaredRisk,
     Demand,
     Level,
     Limits,
+    ModelTask,
     Outcome,
     PreconditionKind,
     ProgramClass,
@@ -90,13 +95,36 @@ packed_enum!(Turn {
     0 = Ready,
     1 = Called { attempt, epoch, reserved },
     2 = Replied { stop, id, at, reply },
-    3 = Failed { detail },
+    3 = Failed { detail, retry },
+});
+
+packed_struct!(Spend { cost_usd, tokens });
+
+packed_struct!(Retry { attempt, at });
+
+packed_struct!(Aside {
+    task,
+    attempt,
+    stands
+});
+
+packed_enum!(AsideStands {
+    0 = Called { epoch, reserved },
+    1 = Failed { detail, retry },
+});
+
+packed_struct!(Compacted {
+    replies,
+    summary,
+    version
 });
 
 packed_struct!(Reply {
     text,
     provider,
-    calls
+    calls,
+    used,
+    version
 });
 
 packed_struct!(Later { after, text });
@@ -225,6 +253,8 @@ packed_struct!(RunState {
     epoch,
     usage,
     turn,
+    aside,
+    compacted,
     replies,
     later,
     calls,
@@ -234,4 +264,5 @@ packed_struct!(RunState {
     parked,
     cancelling,
     outcome,
+    cap,
 });

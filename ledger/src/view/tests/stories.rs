@@ -13,7 +13,7 @@ use crate::digest::Digest;
 use crate::envelope::{Envelope, Header};
 use crate::event::{
     ApprovalDenied, ApprovalRequested, CallProposed, DoubtReason, Event, ExecutionInDoubt,
-    ModelCalled, ModelReplied, NamedCall, Stop,
+    ModelCalled, ModelReplied, ModelTask, NamedCall, Stop,
 };
 use crate::gate_input::{Hypothetical, Terms, gate_input, gate_needs};
 use crate::id::{AnswerId, CallId, EventId, Version};
@@ -93,6 +93,8 @@ impl Story {
             context: Digest::from_bytes([0; 32]),
             model: "script:tidy.toml".parse().unwrap(),
             reserved: Tokens::default(),
+            reserved_usd: Usd::ZERO,
+            task: ModelTask::Turn,
         };
         self.add(Event::ModelCalled(called), Blobs::new());
     }
