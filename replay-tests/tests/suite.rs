@@ -22,6 +22,7 @@ mod golden_runs;
 mod illegal_logs;
 mod kept_states;
 mod limits;
+mod notes;
 mod pending_lock;
 mod people;
 mod properties;
