@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use placet_ledger::content::{Blob, Contents};
+use placet_ledger::error::LedgerError;
 use placet_ledger::id::{CallId, EventId, Name, Principal, RunId};
 use placet_ledger::ledger::Ledger;
 use placet_ledger::projection::{ANSWER_ROWS_MAX, Answer, Decision, Page, Query};
@@ -64,7 +65,7 @@ impl Results for FromLedger {
         }
         let mut placed = Vec::new();
         for (run, decisions) in runs {
-            placed.extend(self.past(run, &owner.workspace, tool, &decisions).await);
+            placed.extend(self.past(run, &owner.workspace, tool, &decisions).await?);
         }
         placed.sort_by_key(|(place, _)| *place);
         Ok(Earlier {
@@ -110,7 +111,7 @@ impl FromLedger {
         workspace: &WorkspaceRecord,
         tool: &str,
         decisions: &[Decision],
-    ) -> Vec<(Place, Past)> {
+    ) -> Result<Vec<(Place, Past)>, Unread> {
         let newest = decisions.iter().map(|decision| decision.position.get());
         let newest = newest.max().unwrap_or_default();
         let look = |state: &RunState, contents: &Contents| {
@@ -135,8 +136,15 @@ impl FromLedger {
                 Vec::new()
             })
         };
-        let looked = self.0.look(run, look).await.ok().flatten();
-        looked.unwrap_or_else(|| {
+        let looked = match self.0.look(run, look).await {
+            Ok(looked) => looked,
+            // That says nothing about the run.
+            Err(LedgerError::Unreachable(_) | LedgerError::Busy | LedgerError::Conflict) => {
+                return Err(Unread);
+            }
+            Err(_) => None,
+        };
+        Ok(looked.unwrap_or_else(|| {
             let unread = (0..).zip(decisions.iter().rev()).map(|(place, decision)| {
                 let past = Past {
                     run,
@@ -147,7 +155,7 @@ impl FromLedger {
                 ((decision.at, newest, place), past)
             });
             unread.collect()
-        })
+        }))
     }
 }
 
