@@ -26,7 +26,7 @@ fn lists_the_whole_log() {
     insta::assert_snapshot!(answered().show(&["audit", "log"]), @"
     #0   <stream>@0   <time>  uid:1000  ledger.created format 1, key <code>
     #1   <stream>@1   <time>  uid:1000  rules.adopted first, rules <code>
-    #2   <run1>@0   <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 15 tools
+    #2   <run1>@0   <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 17 tools
     #3   <run1>@1   <time>  engine    segment.started segment 1, start, attendance park
     #4   <run1>@2   <time>  engine    model.called script:tidy.toml, attempt 1, 402 tokens reserved
     #5   <run1>@3   <time>  engine    model.replied tool_calls, calls: c1 ls, c2 write_file, c3 rm, 89 tokens, 0 USD
@@ -588,7 +588,7 @@ fn projections_are_built_anew_and_are_what_they_were() {
     let world = answered();
     assert_eq!(world.call(&["runs", "list"]).code, 0);
     insta::assert_snapshot!(world.show(&["doctor", "--rebuild"]), @r"
-    4 rows of projections built from 25 records: they are what they were
+    7 rows of projections built from 25 records: they are what they were
     -- stderr --
     -- exit 0 --
     ");

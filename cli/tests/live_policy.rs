@@ -36,7 +36,7 @@ fn a_policy_counts_from_then_on_and_answers_nothing() {
         .collect();
     insta::assert_snapshot!(about.join("\n"), @r"
     policy       high-risk (started with false), waits for answers
-     0  <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 15 tools
+     0  <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 17 tools
      5  <time>  policy    approval.granted c1 read-only by plain-read-only
      7  <time>  policy    approval.requested c2 high-risk by policy:false, expires <time>
      9  <time>  policy    approval.requested c3 high-risk by policy:false, expires <time>

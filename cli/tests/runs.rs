@@ -110,7 +110,7 @@ fn shows_a_run_that_waits() {
         | I add the eggs and drop the log.
 
     timeline (UTC)
-       0  <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 15 tools
+       0  <time>  uid:1000  run.started agent default, script:tidy.toml, policy false, attendance park, 17 tools
        1  <time>  engine    segment.started segment 1, start, attendance park
        2  <time>  engine    model.called script:tidy.toml, attempt 1, 402 tokens reserved
        3  <time>  engine    model.replied tool_calls, calls: c1 ls, c2 write_file, c3 rm, 89 tokens, 0 USD
@@ -180,7 +180,7 @@ fn shows_a_run_that_waits() {
           "at": "<time>",
           "event": "<id>",
           "position": 2,
-          "summary": "run.started agent default, script:tidy.toml, policy false, attendance park, 15 tools",
+          "summary": "run.started agent default, script:tidy.toml, policy false, attendance park, 17 tools",
           "type": "run.started",
           "version": 0
         },

@@ -14,11 +14,13 @@ fn lists_tools_without_a_ledger() {
     find             read-only  plain     Find files and folders beneath a folder of t (+274 bytes)
     grep             read-only  plain     Search the files beneath a folder of the wor (+317 bytes)
     ls               read-only  plain     List a folder of the workspace: one entry a  (+97 bytes)
+    memory           low-risk   plain     Keep short texts for later runs of this agen (+229 bytes)
     mkdir            high-risk  pair      Make a folder in the workspace; with `parent (+41 bytes)
     mv               high-risk  pair      Move or rename a file of the workspace; with (+168 bytes)
     read_file        read-only  plain     Read a UTF-8 text file of the workspace. `of (+72 bytes)
     retrieve_result  read-only  plain     Read the result of an earlier call of this r (+56 bytes)
     rm               high-risk  pair      Remove a file of the workspace; with `recurs (+36 bytes)
+    scratchpad       read-only  plain     Keep notes for yourself during this run: the (+177 bytes)
     stat             read-only  plain     Tell what a file, folder or symbolic link of (+170 bytes)
     todo             read-only  plain     Write down your list of what is to be done;  (+91 bytes)
     write_file       high-risk  pair      Write a text file of the workspace: creates  (+34 bytes)
@@ -110,4 +112,21 @@ fn shows_a_tool() {
       hint: placet tools list names every tool
     -- exit 4 --
     "#);
+}
+
+#[test]
+fn the_page_about_tools_names_all_and_no_other() {
+    let page = include_str!("../../docs/TOOLS.md");
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    let rows = rows.filter(|line| {
+        ["read-only", "-risk", "judged"]
+            .iter()
+            .any(|t| line.contains(t))
+    });
+    let first = rows.filter_map(|line| line.split('|').nth(1));
+    let mut named: Vec<_> = first
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    named.sort_unstable();
+    assert_eq!(named, placet_engine::tool::NAMES);
 }

@@ -19,7 +19,7 @@ use crate::tool::command::{self, Machine};
 use crate::tool::fs::register_file_tools;
 use crate::tool::registry::Registry;
 use crate::tool::retrieve::{self, Results};
-use crate::tool::{ask, notes};
+use crate::tool::{ask, memory, notes, scratchpad};
 use crate::workspace::{ClosedSet, Workspace};
 
 /// Bytes of a config or script: nobody writes more by hand, and a reader must come to an end.
@@ -97,6 +97,8 @@ impl Outfit for LocalOutfit {
             .and_then(|()| command::register(&mut registry, opened, Arc::clone(&self.machine)))
             .and_then(|()| notes::register(&mut registry))
             .and_then(|()| ask::register(&mut registry))
+            .and_then(|()| scratchpad::register(&mut registry, Arc::clone(&results)))
+            .and_then(|()| memory::register(&mut registry, Arc::clone(&results)))
             .and_then(|()| retrieve::register(&mut registry, results))
             .map_err(|error| failed(Box::new(error)))?;
         Ok((record, registry))

@@ -23,6 +23,7 @@ mod illegal_logs;
 mod kept_states;
 mod limits;
 mod models;
+mod notes;
 mod pending_lock;
 mod people;
 mod properties;

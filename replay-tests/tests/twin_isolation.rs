@@ -121,8 +121,10 @@ async fn a_denied_tool_cannot_be_called_listed_or_suggested() {
         "act",
         "ask_user",
         "look",
+        "memory",
         "move",
         "retrieve_result",
+        "scratchpad",
         "shell",
     ];
     assert_eq!(names, left);

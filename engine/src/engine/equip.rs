@@ -4,33 +4,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use placet_ledger::content::Contents;
-use placet_ledger::id::{CallId, Name, RunId};
-use placet_ledger::ledger::Ledger;
+use placet_ledger::id::{Name, RunId};
 use placet_ledger::run::RunState;
 use serde::de::DeserializeOwned;
 
+use super::results::FromLedger;
 use super::{Engine, EngineError};
 use crate::effects::{EffectHandler, Judging, Levels, LiveHandler};
 use crate::record::{ConfigRecord, ScopeRecord, ScopeTool, WorkspaceRecord};
 use crate::tool::registry::Registry;
 use crate::tool::retrieve::Results;
-
-/// Reads results back from the ledger.
-struct FromLedger(Ledger);
-
-#[async_trait]
-impl Results for FromLedger {
-    async fn result(&self, run: RunId, call: CallId) -> Option<String> {
-        let result = |state: &RunState, contents: &Contents| {
-            let blob = state.call(call)?.result()?;
-            let bytes = contents.bytes(&blob.commitment)?;
-            Some(String::from_utf8_lossy(bytes).into_owned())
-        };
-        self.0.look(run, result).await.ok().flatten()
-    }
-}
 
 impl Engine {
     /// How far this machine can shut in a process: found out where one is to be started.

@@ -5,6 +5,7 @@ mod ending;
 mod equip;
 mod explain;
 mod people;
+mod results;
 mod segment;
 
 use std::collections::{BTreeMap, BTreeSet};

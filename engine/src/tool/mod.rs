@@ -8,9 +8,11 @@ pub mod arguments;
 pub(crate) mod ask;
 pub mod command;
 pub mod fs;
+pub mod memory;
 pub mod notes;
 pub mod registry;
 pub mod retrieve;
+pub mod scratchpad;
 pub mod spec;
 
 use std::collections::BTreeSet;
@@ -35,7 +37,7 @@ use crate::stop::Halt;
 use crate::workspace::PathError;
 
 /// The visible names of all tools of this release, sorted.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 17] = [
     "ask_user",
     "cp",
     "edit_file",
@@ -43,11 +45,13 @@ pub const NAMES: [&str; 15] = [
     "find",
     "grep",
     "ls",
+    "memory",
     "mkdir",
     "mv",
     "read_file",
     "retrieve_result",
     "rm",
+    "scratchpad",
     "stat",
     "todo",
     "write_file",

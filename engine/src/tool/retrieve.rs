@@ -9,6 +9,7 @@ use placet_ledger::content::Text;
 use placet_ledger::id::{CallId, RunId};
 use placet_ledger::permit::Permit;
 use placet_ledger::risk::DeclaredRisk;
+use placet_ledger::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::registry::{Registry, RegistryError};
@@ -22,11 +23,48 @@ pub const PIECE_BYTES_MAX: usize = 24 * 1024;
 /// The visible name.
 pub const NAME: &str = "retrieve_result";
 
-/// Reads results back from where they are recorded.
+/// Allowed calls that are looked at for one answer: every run among them is read and folded while
+/// somebody waits, and what counts is mostly new.
+pub const EARLIER_CALLS_MAX: usize = 1_024;
+
+/// What is recorded cannot be read: its content was taken away, or the ledger cannot be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unread;
+
+/// A call that succeeded earlier.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Past {
+    /// Its run.
+    pub run: RunId,
+    /// The call.
+    pub call: CallId,
+    /// When it was over.
+    pub at: Timestamp,
+    /// Its arguments; `None` where they cannot be read, or whether it belongs here.
+    pub arguments: Option<Value>,
+}
+
+/// Calls of one tool in this run and earlier ones.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Earlier {
+    /// Those that succeeded, the newest first.
+    pub calls: Vec<Past>,
+    /// Whether older ones were not looked at.
+    pub is_cut: bool,
+}
+
+/// Reads back what calls came to from where it is recorded.
 #[async_trait]
 pub trait Results: Send + Sync {
     /// The whole result of a call; `None` where there is none.
     async fn result(&self, run: RunId, call: CallId) -> Option<String>;
+
+    /// The result of the newest call of a tool in a run that succeeded; `None` where none did.
+    async fn newest(&self, run: RunId, tool: &str) -> Result<Option<String>, Unread>;
+
+    /// The calls of a tool that succeeded in runs of the same agent, starter and workspace as this
+    /// one, itself among them; of the newest [`EARLIER_CALLS_MAX`] that were allowed.
+    async fn earlier(&self, run: RunId, tool: &str) -> Result<Earlier, Unread>;
 }
 
 /// Where no run is driven there is nothing to read back.
@@ -36,6 +74,14 @@ pub struct NoResults;
 impl Results for NoResults {
     async fn result(&self, _: RunId, _: CallId) -> Option<String> {
         None
+    }
+
+    async fn newest(&self, _: RunId, _: &str) -> Result<Option<String>, Unread> {
+        Ok(None)
+    }
+
+    async fn earlier(&self, _: RunId, _: &str) -> Result<Earlier, Unread> {
+        Ok(Earlier::default())
     }
 }
 

@@ -6,7 +6,7 @@ use super::batch::{Mark, RowsError, decode, run_row};
 use super::cursor::Cursor;
 use super::query::{ANSWER_ROWS_MAX, Answer, Decided, DecisionFilter, Page, Query, RunFilter};
 use super::rows::{Approver, Decision, RunRow, RunStatus, Verdict};
-use super::{Failed, find, keys};
+use super::{Failed, allowed, find, keys};
 use crate::id::{Name, RunId};
 use crate::store::projections::{Direction, ProjectionStore, Row};
 use crate::time::Timestamp;
@@ -30,6 +30,12 @@ pub(super) fn answer(
         Query::Runs { filter, page } => runs(rows, mark, filter, page),
         Query::Pending { page } => pending(rows, page),
         Query::Decisions { filter, page } => decisions(rows, filter, page),
+        Query::Allowed {
+            tool,
+            agent,
+            by,
+            page,
+        } => allowed::allowed(rows, tool, (agent, by.as_ref()), page),
         Query::Who { tool, since } => {
             let who = who(rows, tool.as_ref(), *since)?;
             Ok(Answer::Who { who })
@@ -50,7 +56,7 @@ pub(super) fn answer(
 }
 
 /// Rows of a range, a few at a time, until one is not wanted any more.
-fn each(
+pub(super) fn each(
     rows: &dyn ProjectionStore,
     (mut low, mut high): (Vec<u8>, Vec<u8>),
     direction: Direction,
@@ -75,7 +81,7 @@ fn each(
     }
 }
 
-fn limit(page: &Page) -> usize {
+pub(super) fn limit(page: &Page) -> usize {
     page.limit.clamp(1, ANSWER_ROWS_MAX)
 }
 

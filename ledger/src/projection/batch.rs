@@ -20,7 +20,7 @@ use crate::store::ReadError;
 use crate::store::projections::{Changes, ProjectionStore};
 
 /// Format of the rows.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// Open calls in one row: names are bounded, so that many always fit.
 const CALLS_PER_ROW: usize = 12;
@@ -192,6 +192,10 @@ impl<'a> Batch<'a> {
             self.mark.decisions = Some(decision.position);
             // The brackets, less the comma that is not there.
             self.open_bytes = 1;
+        }
+        if let (Some(tool), Some(first)) = (&decision.tool, self.mark.decisions) {
+            let key = keys::tool(tool, first);
+            self.changes.insert(key, Some(Vec::new()));
         }
         self.open.push(decision);
         self.open_bytes = self.open_bytes.saturating_add(bytes);

@@ -9,8 +9,9 @@
 //! | `u`, first position u64 | the same of a run that is not finished |
 //! | `w`, since u64, first position u64, call u32 | a call that waits for a person |
 //! | `d`, position u64 | decisions from that position on, as many as fit |
+//! | `t`, tool, 0, position u64 | nothing: the decisions from there on are about this tool, too |
 
-use crate::id::{CallId, Position, RunId};
+use crate::id::{CallId, Name, Position, RunId};
 use crate::time::Timestamp;
 
 pub(super) const MARK: &[u8] = b"m";
@@ -20,6 +21,7 @@ pub(super) const ORDER: u8 = b'o';
 pub(super) const UNFINISHED: u8 = b'u';
 pub(super) const PENDING: u8 = b'w';
 pub(super) const DECISIONS: u8 = b'd';
+pub(super) const TOOL: u8 = b't';
 
 /// The row of a run.
 pub(super) fn run(run: RunId) -> Vec<u8> {
@@ -51,6 +53,20 @@ pub(super) fn pending(since: Timestamp, start: Position, call: CallId) -> Vec<u8
 /// Decisions from a position on.
 pub(super) fn decisions(first: Position) -> Vec<u8> {
     start(DECISIONS, first)
+}
+
+/// That a row of decisions is about a tool, too.
+pub(super) fn tool(tool: &Name, decisions: Position) -> Vec<u8> {
+    [of_tool(tool, 0), decisions.get().to_be_bytes().to_vec()].concat()
+}
+
+/// The first key of a tool, and the first after all of it. No name holds either byte.
+pub(super) fn all_of_tool(tool: &Name) -> (Vec<u8>, Vec<u8>) {
+    (of_tool(tool, 0), of_tool(tool, 1))
+}
+
+fn of_tool(tool: &Name, end: u8) -> Vec<u8> {
+    [&[TOOL], tool.as_str().as_bytes(), &[end]].concat()
 }
 
 /// The first key of a kind, and the first after all of it.

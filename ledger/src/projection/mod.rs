@@ -6,6 +6,7 @@
 //! away and built from the first record. No answer reads the log otherwise. Nothing is said about
 //! expiry: that is what readers see at the time they are given.
 
+mod allowed;
 mod answer;
 mod batch;
 mod cursor;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cursor::Cursor;
 use super::rows::{Approver, Decision, PendingRow, RunRow, RunStatus, Verdict};
-use crate::id::{Name, RunId};
+use crate::id::{Name, Principal, RunId};
 use crate::risk::DeclaredRisk;
 use crate::time::Timestamp;
 use crate::view::LookupError;
@@ -97,6 +97,18 @@ pub enum Query {
     Decisions {
         /// Which.
         filter: DecisionFilter,
+        /// Which part.
+        page: Page,
+    },
+    /// Decisions that allowed calls of one tool in runs of one agent that one person started, the
+    /// newest first. Where nobody is named, in those that no person started.
+    Allowed {
+        /// The tool.
+        tool: Name,
+        /// The agent.
+        agent: Name,
+        /// Who started the runs.
+        by: Option<Principal>,
         /// Which part.
         page: Page,
     },

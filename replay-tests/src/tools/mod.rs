@@ -3,7 +3,8 @@
 //!
 //! `look` is read-only, `note` low-risk, `act` high-risk, `shell` declares nothing; `set` and
 //! `move` are pairs over a map in memory, changed by compare-and-swap on what the preview was
-//! computed against. `ask_user` and `retrieve_result` are what the engine has itself.
+//! computed against. `ask_user`, `retrieve_result`,
+//! `scratchpad` and `memory` are what the engine has itself.
 
 mod change;
 mod command;
@@ -22,7 +23,7 @@ use placet_engine::tool::registry::{Registry, RegistryError};
 use placet_engine::tool::retrieve::{self, Results};
 use placet_engine::tool::spec::{Defined, Specified, ToolSpec};
 use placet_engine::tool::{
-    Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError,
+    Draft, ExecuteTool, Interrupted, Output, ProposeTool, Reconciled, ToolError, memory, scratchpad,
 };
 use placet_ledger::containment::Level;
 use placet_ledger::content::Text;
@@ -272,6 +273,8 @@ impl Tools {
                 _ => registry.plain(spec, half)?,
             }
         }
+        scratchpad::register(&mut registry, Arc::clone(&results))?;
+        memory::register(&mut registry, Arc::clone(&results))?;
         retrieve::register(&mut registry, results)?;
         Ok(registry)
     }

@@ -80,6 +80,7 @@ fn grants(ask: &Ask) -> Grants {
             Query::Runs { .. }
             | Query::Pending { .. }
             | Query::Decisions { .. }
+            | Query::Allowed { .. }
             | Query::Who { .. }
             | Query::Find { .. }
             | Query::Prefixes { .. } => Grants::No,

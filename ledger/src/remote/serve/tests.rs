@@ -102,6 +102,15 @@ fn whoever_is_inside_of_a_run_may_ask_and_not_rebuild() {
             true,
         ),
         (
+            Query::Allowed {
+                tool: "memory".parse().unwrap(),
+                agent: "default".parse().unwrap(),
+                by: None,
+                page: page(),
+            },
+            true,
+        ),
+        (
             Query::Who {
                 tool: None,
                 since: None,

@@ -3,14 +3,16 @@
 mod kept;
 mod slow;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use placet_ledger::envelope::Envelope;
 use placet_ledger::id::Position;
+use placet_ledger::policy::ApprovalPolicy;
 use placet_ledger::projection::{
     Answer, Cursor, Decision, DecisionFilter, Page, PendingRow, Projector, Query, RunFilter,
-    RunRow, RunStatus, Waits,
+    RunRow, RunStatus, Verdict, Waits,
 };
 use placet_ledger::store::projections::{Changes, ProjectionStore};
 use placet_ledger::view::{CardKind, RunEntry};
@@ -169,6 +171,35 @@ async fn check(projector: &Projector, slow: &Slow, limit: usize) {
     assert_eq!(waiting, cards);
     let all = decisions(projector, &DecisionFilter::default(), limit).await;
     assert_eq!(all, slow.decisions);
+    check_allowed(projector, slow, limit).await;
+}
+
+/// Holds what was allowed of each tool, by agent and starter, against the slow way.
+async fn check_allowed(projector: &Projector, slow: &Slow, limit: usize) {
+    let of = |run| slow.runs.get(run).and_then(RunEntry::state);
+    let owner =
+        |run| of(run).map(|state| (state.started().agent.clone(), state.starter().cloned()));
+    let granted = |decision: &&Decision| decision.verdict == Verdict::Granted;
+    let mut expected: BTreeMap<_, Vec<Decision>> = BTreeMap::new();
+    for decision in slow.decisions.iter().filter(granted).rev() {
+        let key = (decision.tool.clone().unwrap(), owner(decision.run).unwrap());
+        expected.entry(key).or_default().push(decision.clone());
+    }
+    let nobody = ("look".parse().unwrap(), ("nobody".parse().unwrap(), None));
+    expected.entry(nobody).or_default();
+    for ((tool, (agent, by)), expected) in expected {
+        let query = |page| Query::Allowed {
+            tool: tool.clone(),
+            agent: agent.clone(),
+            by: by.clone(),
+            page,
+        };
+        let found = every(projector, limit, query, |answer| match answer {
+            Answer::Decisions { decisions, next } => (decisions, next),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(found.await, expected, "{tool} {agent}");
+    }
 }
 
 async fn told(stories: Vec<Story>) -> Vec<Envelope> {
@@ -316,7 +347,7 @@ fn a_mark_that_is_not_of_this_log_has_them_built_anew() {
         // Another format.
         let other = String::from_utf8(mark)
             .unwrap()
-            .replace("\"format\":1", "\"format\":2");
+            .replace("\"format\":2", "\"format\":3");
         rows.apply(&Changes::from([(b"m".to_vec(), Some(other.into_bytes()))]))
             .unwrap();
         projector(&log, &rows).query(&query).await.unwrap();
@@ -411,5 +442,50 @@ fn a_part_of_a_long_list_reads_a_part_of_the_rows() {
             small.iter().chain(large).all(|rows| *rows <= 14),
             "{read:?}"
         );
+    });
+}
+
+#[test]
+fn what_was_allowed_of_a_rare_tool_is_found_among_many_decisions() {
+    block_on(async {
+        let mut world = World::new().await.unwrap();
+        let options = placet_replay::world::Options {
+            policy: ApprovalPolicy::LowRisk,
+            ..Default::default()
+        };
+        let note = placet_replay::script::call("note", &serde_json::json!({"text": "it"}));
+        let look = placet_replay::script::call("look", &serde_json::json!({"key": "it"}));
+        let mut calls = vec![note];
+        calls.extend((0..60).map(|_| look.clone()));
+        let (mut by, mut read) = (None, Vec::new());
+        for _ in 0..2 {
+            for _ in 0..4 {
+                let calls = std::mem::replace(&mut calls, vec![look.clone(); 60]);
+                let script = placet_replay::script::Script::new().calls(calls);
+                let run = world.run(script.says("Done."), options.clone());
+                let (run, _) = run.await.unwrap();
+                let state = world.state(run).await.unwrap();
+                by = state.starter().cloned();
+            }
+            let records = cut::log(&**world.store()).await.unwrap();
+            let rows = Arc::new(Counted::default());
+            let projector = projector(&Log::new(records, 256), &rows);
+            let query = Query::Allowed {
+                tool: "note".parse().unwrap(),
+                agent: "default".parse().unwrap(),
+                by: by.clone(),
+                page: page(None, 5),
+            };
+            projector.query(&query).await.unwrap();
+            rows.read.store(0, Ordering::SeqCst);
+            let Answer::Decisions { decisions, next } = projector.query(&query).await.unwrap()
+            else {
+                panic!("no decisions");
+            };
+            assert_eq!((decisions.len(), next), (1, None));
+            read.push(rows.read.load(Ordering::SeqCst));
+        }
+        // The row that names it, its decisions, and its run.
+        assert_eq!(read, [3, 3]);
     });
 }
