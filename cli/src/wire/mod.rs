@@ -1,5 +1,6 @@
 //! Shapes of `--json`: domain types never go out as they are.
 
+pub(crate) mod agents;
 pub(crate) mod approval;
 pub(crate) mod doctor;
 pub(crate) mod done;

@@ -1,5 +1,9 @@
 //! What tokens cost: prices as providers state them, and the sum of a call, rounded up.
 
+mod table;
+
+pub use table::{Known, LOOKED_UP, known};
+
 use placet_ledger::budget::{Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
