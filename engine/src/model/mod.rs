@@ -1,9 +1,11 @@
 //! Models: a conversation in, a reply with calls out, behind one small trait.
 
+mod hosted;
 mod message;
 mod scripted;
 mod verdicts;
 
+pub use hosted::{Api, Endpoint, EndpointError, Hosted};
 pub use message::{Classify, Message, MessageCall, Request};
 pub use scripted::{ScriptError, Scripted};
 
