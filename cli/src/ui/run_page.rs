@@ -10,8 +10,8 @@ use super::reason::{reason, word};
 use super::report;
 use super::text::{self, Letters};
 use super::timeline::{self, time};
-use crate::wire::run::summary;
 use crate::wire::runs::{LimitsOut, RunShow, ShownFacts};
+use crate::wire::usage::summary;
 
 /// Lines and bytes of a prompt or a last text that the page shows; --json has all of it.
 const LINES_MAX: usize = 40;

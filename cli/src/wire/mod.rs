@@ -11,5 +11,6 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod shell;
 pub(crate) mod tools;
+pub(crate) mod usage;
 pub(crate) mod verify;
 pub(crate) mod who;

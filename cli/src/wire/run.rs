@@ -7,8 +7,7 @@ use placet_engine::context::Provider;
 use placet_ledger::budget::{Cap, Tokens};
 use placet_ledger::content::Contents;
 use placet_ledger::digest::Digest;
-use placet_ledger::envelope::Recorded;
-use placet_ledger::event::{Event, Outcome, RefusalKind, Settlement};
+use placet_ledger::event::{Outcome, RefusalKind, Settlement};
 use placet_ledger::id::RunId;
 use placet_ledger::policy::ApprovalPolicy;
 use placet_ledger::process::Process;
@@ -17,6 +16,7 @@ use placet_ledger::view::SteeredBy;
 use serde::{Serialize, Serializer};
 
 use super::done::{DoneCall, done};
+use super::usage::{UsageReport, outcomes};
 
 /// A run as these verbs leave it.
 #[derive(Debug, Serialize)]
@@ -227,79 +227,6 @@ pub(crate) struct ToolTotals {
     pub(crate) duration_ms: u64,
 }
 
-/// What a run used.
-#[derive(Debug, Serialize)]
-pub(crate) struct UsageReport {
-    /// Active time of its segments.
-    pub(crate) active_ms: u64,
-    /// Cost of its model calls.
-    pub(crate) cost_usd: String,
-    /// Calls of the model.
-    pub(crate) iterations: u64,
-    /// Tokens, those among them that are set aside for calls without a reply.
-    pub(crate) tokens: u64,
-    /// The same as its model told them.
-    #[serde(flatten)]
-    pub(crate) told: Option<ToldTokens>,
-}
-
-/// Tokens as a model told them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct ToldTokens {
-    /// Those that it read.
-    tokens_in: u64,
-    /// Those that it wrote.
-    tokens_out: u64,
-}
-
-impl ToldTokens {
-    /// What records of a run tell.
-    pub(crate) fn of(records: &[Recorded]) -> Self {
-        let mut told = Self::default();
-        for record in records {
-            told.add(record.envelope.event());
-        }
-        told
-    }
-
-    /// Adds what a record tells.
-    pub(crate) fn add(&mut self, event: &Event) {
-        let used = match event {
-            Event::ModelReplied(replied) => Some(replied.used),
-            Event::ModelFailed(failed) => failed.used,
-            _ => None,
-        };
-        let used = used.unwrap_or_default();
-        self.tokens_in = self.tokens_in.saturating_add(used.input);
-        self.tokens_out = self.tokens_out.saturating_add(used.output);
-    }
-}
-
-/// What a run came to, in a line for people: its calls by their end, and what it used.
-pub(crate) fn summary(calls: &BTreeMap<&'static str, u64>, usage: &UsageReport) -> String {
-    let calls: Vec<_> = calls
-        .iter()
-        .map(|(word, number)| format!("{number} {}", word.replace('_', " ")))
-        .collect();
-    let calls = if calls.is_empty() {
-        String::from("none")
-    } else {
-        calls.join(", ")
-    };
-    let tokens = match usage.told {
-        Some(told) => format!("{} tokens in, {} out", told.tokens_in, told.tokens_out),
-        None => format!("{} tokens", usage.tokens),
-    };
-    let asked = match usage.iterations {
-        1 => String::from("1 model call"),
-        number => format!("{number} model calls"),
-    };
-    format!(
-        "calls: {calls}; {asked}, {tokens}, {} USD, {} ms active",
-        usage.cost_usd, usage.active_ms
-    )
-}
-
 /// The word for a state.
 pub(crate) const fn state_word(status: Status) -> &'static str {
     match status {
@@ -327,13 +254,13 @@ pub(crate) const fn refusal_word(kind: RefusalKind) -> &'static str {
 
 /// How a call that is over ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     Succeeded,
     Unsuccessful(Why),
     Declined(Why),
 }
 
-const fn end(phase: Phase) -> Option<End> {
+pub(super) const fn end(phase: Phase) -> Option<End> {
     match phase {
         Phase::Closed(close) => Some(match close {
             Close::Succeeded | Close::Answered | Close::Settled(Settlement::Done) => End::Succeeded,
@@ -370,7 +297,6 @@ impl RunReport {
             Turn::Failed { detail } => detail.and_then(|blob| contents.text(&blob.commitment)),
             Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } => None,
         };
-        let usage = state.usage();
         let (declined, unsuccessful) = not_done(state, contents);
         Self {
             run: state.run().to_string(),
@@ -389,13 +315,7 @@ impl RunReport {
             steered: SteeredBy::all(state, contents),
             tools: tools(state),
             calls: outcomes(state),
-            usage: UsageReport {
-                active_ms: usage.active_ms,
-                cost_usd: usage.cost_usd.to_string(),
-                iterations: usage.iterations,
-                tokens: usage.tokens,
-                told: None,
-            },
+            usage: state.usage().into(),
         }
     }
 }
@@ -528,29 +448,6 @@ fn not_done(
         }
     }
     (declined, unsuccessful)
-}
-
-/// How many calls came to what.
-fn outcomes(state: &RunState) -> BTreeMap<&'static str, u64> {
-    let mut outcomes: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for call in state.calls() {
-        let word = match call.phase() {
-            Phase::Closed(Close::Answered) => "answered",
-            Phase::Closed(Close::Superseded) => "amended",
-            Phase::Pending | Phase::Asked => "waiting",
-            Phase::InDoubt => "in_doubt",
-            phase => match end(phase) {
-                Some(End::Succeeded) => "succeeded",
-                Some(End::Declined(Why::Refused(RefusalKind::Nobody))) => "declined",
-                Some(End::Declined(Why::Refused(_))) => "refused",
-                Some(End::Unsuccessful(why) | End::Declined(why)) => why.as_str(),
-                None => "not_started",
-            },
-        };
-        let number = outcomes.entry(word).or_default();
-        *number = number.saturating_add(1);
-    }
-    outcomes
 }
 
 fn tools(state: &RunState) -> BTreeMap<String, ToolTotals> {

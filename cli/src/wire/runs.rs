@@ -14,7 +14,8 @@ use placet_ledger::view::{Quarantine, Row, SteeredBy};
 use serde::Serialize;
 
 use super::approval::CardOut;
-use super::run::{AmendedCall, DriverOut, RunReport, UnsuccessfulCall, UsageReport};
+use super::run::{AmendedCall, DriverOut, RunReport, UnsuccessfulCall};
+use super::usage::UsageReport;
 
 /// What `runs list` says.
 #[derive(Debug, Serialize)]

@@ -36,7 +36,8 @@ use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::open::Open;
 use crate::reading;
-use crate::wire::run::{DriverOut, RunReport, ToldTokens, summary};
+use crate::wire::run::{DriverOut, RunReport};
+use crate::wire::usage::{ToldTokens, summary};
 use crate::wiring::Wiring;
 
 /// What to do with runs.

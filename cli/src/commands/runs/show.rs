@@ -18,8 +18,9 @@ use crate::reading::{self, Reading, Trusted};
 use crate::ui::card::Look;
 use crate::ui::{run_page, timeline};
 use crate::wire::approval::CardOut;
-use crate::wire::run::{ToldTokens, state_word};
+use crate::wire::run::state_word;
 use crate::wire::runs::{EventRow, QuarantineOut, RunShow, ShownFacts};
+use crate::wire::usage::ToldTokens;
 use crate::wiring::Wiring;
 
 /// Show a run: what waits, its timeline, what is left of its budget
