@@ -36,6 +36,7 @@ use crate::exit::ExitStatus;
 use crate::home::Home;
 use crate::in_force;
 use crate::io::Io;
+use crate::models::Models;
 use crate::open::{Open, Told};
 use crate::opening::{Opening, STORE_FORMAT};
 use crate::terminal;
@@ -102,9 +103,22 @@ impl<'a> Wiring<'a> {
         Ok(self.config.get_or_init(|| config))
     }
 
+    /// Who serves models. Where the config cannot be read nothing is driven, so that nobody has to
+    /// be known then.
+    pub(crate) fn models(&mut self) -> Models {
+        let config = self.config().cloned().unwrap_or_default();
+        let folder = self.config_folder();
+        Models::of(&config, folder, self.printer.io())
+    }
+
     /// The folder of the user's config.
     pub(crate) fn config_folder(&self) -> PathBuf {
         self.config_place.folder()
+    }
+
+    /// Where the user's config is, or would be.
+    pub(crate) fn config_path(&self) -> PathBuf {
+        self.config_place.path().to_owned()
     }
 
     /// Waits for work.
@@ -299,15 +313,17 @@ impl<'a> Wiring<'a> {
 
     /// What equips runs.
     pub(crate) fn outfit(&mut self) -> Result<LocalOutfit, CommandError> {
+        let models = self.models();
         Ok(LocalOutfit {
-            closed: self.closed()?,
+            closed: self.closed(&models)?,
             locks: self.home.locks(),
             machine: Arc::new(machine(self.printer.io(), self.home.running())),
+            providers: Arc::new(models),
         })
     }
 
-    /// What no tool may touch: the home, the head files, the config, the program itself.
-    fn closed(&mut self) -> Result<ClosedSet, CommandError> {
+    /// What no tool may touch: the home, the head files, the config, keys, the program itself.
+    fn closed(&mut self, models: &Models) -> Result<ClosedSet, CommandError> {
         let mut closed = ClosedSet::new();
         let failed = |error| CommandError::new(Kind::Failed, error);
         if let Some(program) = &self.printer.io().program {
@@ -328,6 +344,9 @@ impl<'a> Wiring<'a> {
             closed
                 .close_apart(self.config_place.path())
                 .map_err(failed)?;
+        }
+        for key in models.key_files() {
+            closed.close_apart(&key).map_err(failed)?;
         }
         Ok(closed)
     }

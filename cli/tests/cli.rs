@@ -22,6 +22,7 @@ mod commands;
 #[cfg(feature = "system-tests")]
 mod contain;
 mod copies;
+mod crew;
 mod damage;
 mod demands;
 mod docs;
@@ -34,6 +35,7 @@ mod escape;
 mod grants;
 mod holders;
 mod holes;
+mod hosted;
 mod live_policy;
 mod near;
 mod odd_files;

@@ -75,6 +75,8 @@ pub(crate) struct World {
     pub(crate) program: Option<PathBuf>,
     /// The search path.
     pub(crate) search: String,
+    /// More of the environment.
+    pub(crate) vars: BTreeMap<String, String>,
 }
 
 impl World {
@@ -97,6 +99,7 @@ impl World {
             stdin: Vec::new(),
             program: None,
             search: String::new(),
+            vars: BTreeMap::new(),
         }
     }
 
@@ -120,6 +123,11 @@ impl World {
         world.uid = rustix::process::geteuid().as_raw();
         world.start("Tidy up.");
         world
+    }
+
+    /// With a variable of the environment.
+    pub(crate) fn var(&mut self, name: &str, value: &str) {
+        self.vars.insert(name.to_owned(), value.to_owned());
     }
 
     /// Starts a run; its first eight digits name it from then on.
@@ -171,7 +179,10 @@ impl World {
             ("TMPDIR", at("")),
             ("PATH", self.search.clone()),
         ];
-        let env: BTreeMap<_, _> = env.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+        let env = env
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        let env: BTreeMap<_, _> = env.chain(self.vars.clone()).collect();
         let mut io = Io {
             stdin: Box::new(io::Cursor::new(self.stdin.clone())),
             stdout: Box::new(stdout.clone()),
@@ -359,6 +370,7 @@ pub(crate) fn spawn(world: &World, args: &[&str]) -> Child {
     ] {
         command.env(name, world.path(folder));
     }
+    command.envs(&world.vars);
     command
         .stdin(Stdio::null())
         .stderr(Stdio::null())

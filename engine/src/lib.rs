@@ -24,6 +24,7 @@ pub mod record;
 pub mod recording;
 pub mod replay;
 pub mod runner;
+pub mod secret;
 mod secrets;
 pub mod shell;
 pub mod steering;

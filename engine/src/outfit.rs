@@ -1,6 +1,7 @@
 //! The outfit of runs on this machine: files and commands in a workspace, and models by name.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -13,8 +14,8 @@ use rustix::fs::OFlags;
 
 use crate::classify::{Classifier, Judges, Plugin, Program};
 use crate::engine::{Outfit, OutfitError};
-use crate::model::{Model, ScriptError, Scripted};
-use crate::record::{ConfigRecord, WorkspaceRecord};
+use crate::model::{Endpoint, EndpointError, Hosted, Model, ScriptError, Scripted};
+use crate::record::{ConfigRecord, Terms, WorkspaceRecord};
 use crate::tool::command::{self, Machine};
 use crate::tool::fs::register_file_tools;
 use crate::tool::registry::Registry;
@@ -49,6 +50,13 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 /// The prefix of script models' names.
 pub const SCRIPT_PREFIX: &str = "script:";
 
+/// Where models are asked that are no scripts, by whoever serves them. Built from config and
+/// environment, neither of which is read here.
+pub trait Providers: Send + Sync {
+    /// Where somebody's models are asked, and with which key.
+    fn endpoint(&self, provider: &str) -> Result<Endpoint, Box<dyn Error + Send + Sync>>;
+}
+
 /// Equips runs from this machine.
 pub struct LocalOutfit {
     /// What no tool may touch.
@@ -57,12 +65,14 @@ pub struct LocalOutfit {
     pub locks: PathBuf,
     /// What commands and plugins are run with.
     pub machine: Arc<Machine>,
+    /// Who serves models.
+    pub providers: Arc<dyn Providers>,
 }
 
 /// Why a model cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum ModelChoiceError {
-    #[error("expected script:FILE, the one kind of model that this release drives")]
+    #[error("expected NAME:ID or script:FILE")]
     Kind,
     #[error("the record of the run does not say where the script lies")]
     NoFile,
@@ -80,7 +90,7 @@ impl Outfit for LocalOutfit {
         workspace: &Path,
         results: Arc<dyn Results>,
     ) -> Result<(WorkspaceRecord, Registry), OutfitError> {
-        let failed = |source: Box<dyn std::error::Error + Send + Sync>| OutfitError::Workspace {
+        let failed = |source: Box<dyn Error + Send + Sync>| OutfitError::Workspace {
             path: workspace.display().to_string(),
             source,
         };
@@ -105,7 +115,9 @@ impl Outfit for LocalOutfit {
     }
 
     fn judges(&self, config: &ConfigRecord) -> Result<Judges, OutfitError> {
-        let classifier = config.classifier.as_deref().map(classifier).transpose()?;
+        let classifier = config.classifier.as_deref();
+        let classifier = classifier.map(|spec| self.classifier(spec, config.classifier_terms));
+        let classifier = classifier.transpose()?;
         // Without what shuts it in no plugin is asked, and every call that one should judge is
         // high-risk.
         let container = || self.machine.container().cloned();
@@ -129,12 +141,13 @@ impl Outfit for LocalOutfit {
     }
 
     fn model(&self, name: &Name, config: &ConfigRecord) -> Result<Arc<dyn Model>, OutfitError> {
-        let failed = |source: Box<dyn std::error::Error + Send + Sync>| OutfitError::Model {
+        let failed = |source: Box<dyn Error + Send + Sync>| OutfitError::Model {
             name: name.clone(),
             source,
         };
         if !name.as_str().starts_with(SCRIPT_PREFIX) {
-            return Err(failed(Box::new(ModelChoiceError::Kind)));
+            let (model, _) = self.hosted(name.as_str()).map_err(failed)?;
+            return Ok(Arc::new(model));
         }
         let path = config
             .script
@@ -143,6 +156,48 @@ impl Outfit for LocalOutfit {
         Ok(Arc::new(
             scripted(path).map_err(|error| failed(Box::new(error)))?,
         ))
+    }
+}
+
+impl LocalOutfit {
+    /// A model that is no script, and where it is asked, without credentials.
+    fn hosted(&self, spec: &str) -> Result<(Hosted, String), Box<dyn Error + Send + Sync>> {
+        let (provider, id) = spec.split_once(':').ok_or(ModelChoiceError::Kind)?;
+        let endpoint = self.providers.endpoint(provider)?;
+        let shown = endpoint.shown();
+        let hosted: Result<Hosted, EndpointError> = Hosted::new(endpoint, id.to_owned());
+        Ok((hosted?, shown))
+    }
+
+    /// The model that judges commands. The name of a script is that of its file; where that lies is
+    /// where it is asked.
+    fn classifier(&self, spec: &str, terms: Option<Terms>) -> Result<Classifier, OutfitError> {
+        let failed = |source: Box<dyn Error + Send + Sync>| OutfitError::Classifier {
+            spec: spec.to_owned(),
+            source,
+        };
+        let named = |name: &str| {
+            name.parse::<Name>()
+                .map_err(|error| failed(Box::new(error)))
+        };
+        let Some(path) = spec.strip_prefix(SCRIPT_PREFIX) else {
+            let (model, endpoint) = self.hosted(spec).map_err(failed)?;
+            return Ok(Classifier {
+                model: Arc::new(model),
+                name: named(spec)?,
+                endpoint,
+                terms,
+            });
+        };
+        let file = Path::new(path).file_name().and_then(|file| file.to_str());
+        let name = named(&format!("{SCRIPT_PREFIX}{}", file.unwrap_or("unknown")))?;
+        let model = scripted(path.to_owned()).map_err(|error| failed(Box::new(error)))?;
+        Ok(Classifier {
+            model: Arc::new(model),
+            name,
+            endpoint: spec.to_owned(),
+            terms,
+        })
     }
 }
 
@@ -159,27 +214,4 @@ fn scripted(path: String) -> Result<Scripted, ScriptedError> {
     let text =
         read_text(Path::new(&path)).map_err(|source| ModelChoiceError::Read { path, source })?;
     Ok(Scripted::parse(&text)?)
-}
-
-/// The model that judges commands. Its name is that of the script's file; where that lies is where
-/// it is asked.
-fn classifier(spec: &str) -> Result<Classifier, OutfitError> {
-    let path = spec.strip_prefix(SCRIPT_PREFIX);
-    let file = path.and_then(|path| Path::new(path).file_name()?.to_str());
-    let name = format!("{SCRIPT_PREFIX}{}", file.unwrap_or("unknown"));
-    let name: Name = name.parse().map_err(|error| OutfitError::Classifier {
-        spec: spec.to_owned(),
-        source: Box::new(error),
-    })?;
-    let failed = |source: ScriptedError| OutfitError::Classifier {
-        spec: spec.to_owned(),
-        source: Box::new(source),
-    };
-    let path = path.ok_or_else(|| failed(ModelChoiceError::Kind.into()))?;
-    Ok(Classifier {
-        model: Arc::new(scripted(path.to_owned()).map_err(failed)?),
-        name,
-        endpoint: spec.to_owned(),
-        terms: None,
-    })
 }

@@ -6,37 +6,60 @@ use std::path::Path;
 use placet_engine::outfit::SCRIPT_PREFIX;
 use placet_engine::record::{ConfigRecord, PluginRecord};
 use placet_ledger::digest::{Digest, Purpose, digest};
+use placet_ledger::id::Name;
 
-use crate::config::{Config, Plugin};
+use crate::commands::ready::With;
+use crate::config::{Address, Plugin};
 use crate::error::{CommandError, Kind};
+use crate::models::Models;
 
 /// Bytes of a plugin: what a person wrote or built, and a reader must come to an end.
 const PLUGIN_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// Adds who judges. A file that the config names lies beside the config, `base`.
+/// Adds who judges the calls of a run of `model`. A file that the config names lies beside it. A
+/// model never judges its own calls: where it would, nobody does, and commands are high-risk.
 pub(crate) fn judging(
-    config: &Config,
-    base: &Path,
+    with: With<'_>,
     workspace: &Path,
-    record: ConfigRecord,
+    (model, record): (Option<&Name>, ConfigRecord),
 ) -> Result<ConfigRecord, CommandError> {
-    let classifier = config.classifier.as_ref();
-    let classifier = classifier.map(|entry| spec(&entry.model, base));
-    let plugin = config.plugin.as_ref();
+    let plugin = with.config.plugin.as_ref();
     let plugin = plugin.map(|entry| plugin_record(entry, workspace));
-    Ok(ConfigRecord {
-        classifier: classifier.transpose()?,
+    let record = ConfigRecord {
         plugin: plugin.transpose()?,
+        ..record
+    };
+    let Some(entry) = &with.config.classifier else {
+        return Ok(record);
+    };
+    if entry.model.starts_with(SCRIPT_PREFIX) {
+        let spec = script(&entry.model, with.beside)?;
+        let own = record.script.as_deref() == spec.strip_prefix(SCRIPT_PREFIX);
+        return Ok(ConfigRecord {
+            classifier: Some(spec).filter(|_| !own),
+            ..record
+        });
+    }
+    let judge = with.models.served(&entry.model)?;
+    if model.is_some_and(|model| is_served_by(with.models, model, &judge.place)) {
+        return Ok(record);
+    }
+    Ok(ConfigRecord {
+        classifier: Some(judge.name.to_string()),
+        classifier_terms: Some(judge.terms),
         ..record
     })
 }
 
-/// A model with the whole path of its file, so that it is found again from anywhere.
-fn spec(model: &str, base: &Path) -> Result<String, CommandError> {
-    let Some(file) = model.strip_prefix(SCRIPT_PREFIX) else {
-        let what = format!("cannot use the classifier {model:?}: expected script:FILE");
-        return Err(CommandError::usage(what));
-    };
+/// Whether a model is the one that is asked there under that name.
+fn is_served_by(models: &Models, model: &Name, place: &(Address, String)) -> bool {
+    let served = models.served(model.as_str());
+    served.is_ok_and(|served| served.place == *place)
+}
+
+/// A script with the whole path of its file, so that it is found again from anywhere.
+fn script(model: &str, base: &Path) -> Result<String, CommandError> {
+    let file = model.strip_prefix(SCRIPT_PREFIX).unwrap_or(model);
     let path = base.join(file);
     let path = path.canonicalize().map_err(|error| {
         let what = format!("cannot read the script {}: {error}", path.display());
@@ -103,7 +126,7 @@ fn pinned(digest: Option<&str>, found: Digest) -> Result<(), &'static str> {
 mod tests {
     use super::*;
 
-    fn config(text: &str) -> Config {
+    fn config(text: &str) -> crate::config::Config {
         crate::config::parse_user(Path::new("c"), text).unwrap()
     }
 
@@ -124,8 +147,16 @@ mod tests {
         let right = digest(Purpose::File, b"#!/bin/sh\necho pass\n");
         let other = digest(Purpose::File, b"other");
         let judged = |text: &str| {
-            let record = ConfigRecord::default();
-            judging(&config(text), folder.path(), &workspace, record)
+            let config = config(text);
+            let (outfit, _) =
+                crate::commands::tools::bare(folder.path(), Models::default()).unwrap();
+            let with = With {
+                outfit: &outfit,
+                models: &Models::default(),
+                config: &config,
+                beside: folder.path(),
+            };
+            judging(with, &workspace, (None, ConfigRecord::default()))
         };
         let plugin = |path: &Path, digest: &str| {
             let path = path.display();
@@ -145,7 +176,7 @@ mod tests {
             ),
             (
                 "[classifier]\nmodel = \"gpt\"\n".to_owned(),
-                "expected script:FILE",
+                "nobody serves",
             ),
             (
                 "[classifier]\nmodel = \"script:none\"\n".to_owned(),

@@ -1,5 +1,6 @@
 //! The verbs: a file a verb, a folder a noun. A verb parses, calls one facade, prints.
 
+pub(crate) mod agents;
 pub(crate) mod attend;
 pub(crate) mod audit;
 pub(crate) mod backup;
@@ -68,6 +69,9 @@ pub(crate) enum Verb {
     /// Let commands run unasked in every run, and take that back
     #[command(subcommand)]
     Grants(grants::GrantsVerb),
+    /// Look at the agents of the config, and whether they could run
+    #[command(subcommand)]
+    Agents(agents::AgentsVerb),
     /// Look at the tools that agents have
     #[command(subcommand)]
     Tools(tools::ToolsVerb),
@@ -93,6 +97,7 @@ pub(crate) fn dispatch(
         Verb::Audit(verb) => audit::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Policy(verb) => policy::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Grants(verb) => grants::dispatch(verb, &mut Wiring::new(global, printer)?),
+        Verb::Agents(verb) => agents::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Tools(verb) => tools::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Runs(verb) => runs::dispatch(verb, &mut Wiring::new(global, printer)?),
         Verb::Backup(args) => backup::run(&args, &mut Wiring::new(global, printer)?),

@@ -1,14 +1,16 @@
 //! `placet run`: start a run and stay with it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
 use placet_engine::engine::{EngineError, NewRun, Outfit};
 use placet_engine::outfit::LocalOutfit;
+use placet_engine::record::ConfigRecord;
 use placet_engine::tool::retrieve::NoResults;
 use placet_ledger::budget::{Limits, Usd};
 use placet_ledger::event::SegmentReason;
-use placet_ledger::id::RunId;
+use placet_ledger::id::{Name, RunId};
 use placet_ledger::policy::{ApprovalPolicy, Attendance, EXECUTE_COMMAND};
 
 use crate::args::{count, duration_ms, expiry_ms};
@@ -31,7 +33,7 @@ pub(crate) struct RunArgs {
     /// What the agent is asked to do; - reads it from standard input
     prompt: Option<String>,
 
-    /// The model: script:FILE
+    /// The model: NAME:ID of anthropic, openai, ollama or a server of the config, or script:FILE
     #[arg(long, value_name = "SPEC")]
     model: Option<String>,
 
@@ -147,15 +149,14 @@ fn new_run(
         (Some(given), _) => (given, wiring.printer.io().cwd.clone()),
         (None, Some(configured)) => (configured, wiring.config_folder()),
         (None, None) => {
-            return Err(
-                CommandError::usage("no model was named").hint("name one with --model script:FILE")
-            );
+            return Err(CommandError::usage("no model was named").hint(
+                "name one with --model, such as ollama:qwen3, anthropic:claude-opus-5 or script:FILE",
+            ));
         }
     };
-    let (model, config) = ready::model(outfit, spec, &base)?;
-    let places = (&*wiring.config_folder(), &*gated.workspace);
-    let config = ready::judges(outfit, wiring.config()?, places, config)?;
-    let mut limits = args.caps.limits();
+    let (model, config) = chosen(spec, &base, &gated.workspace, outfit, wiring)?;
+    let mut limits = args.caps.limits().strictest(gated.agent.limits());
+    ready::priced(&limits, &model, &config)?;
     limits.iterations = limits.iterations.or(Some(ITERATIONS_DEFAULT));
     let attendance = attendance(args.park, args.attend, wiring.attended());
     let nobody = attendance == Attendance::Nobody;
@@ -186,7 +187,7 @@ fn new_run(
         model,
         config,
         workspace: gated.workspace,
-        tools: args.gated.tools,
+        tools: gated.tools,
         denied: gated.denied,
         policy: gated.policy,
         tool_allowlist: args.gated.auto_approve_tools,
@@ -195,6 +196,33 @@ fn new_run(
         park_expiry_ms: args.park_expiry,
         binary: binary.map_err(|error| CommandError::new(Kind::Failed, error))?,
     })
+}
+
+/// The model of the run, and what is kept of it and of who judges its calls.
+fn chosen(
+    spec: &str,
+    base: &Path,
+    workspace: &Path,
+    outfit: &LocalOutfit,
+    wiring: &mut Wiring<'_>,
+) -> Result<(Name, ConfigRecord), CommandError> {
+    let (models, beside) = (wiring.models(), wiring.config_folder());
+    let config = wiring.config()?;
+    let with = ready::With {
+        outfit,
+        models: &models,
+        config,
+        beside: &beside,
+    };
+    let (model, record) = ready::model(with, spec, base)?;
+    let record = ready::judges(with, workspace, (Some(&model), record))?;
+    if config.classifier.is_some() && record.classifier.is_none() {
+        wiring.printer.warn(
+            "the classifier is the model of this run, which never judges its own calls: commands \
+             that no rule knows are high-risk",
+        );
+    }
+    Ok((model, record))
 }
 
 fn prompt(given: Option<String>, wiring: &mut Wiring<'_>) -> Result<String, CommandError> {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use placet_engine::tool::NAMES;
 use placet_ledger::id::Name;
 use placet_ledger::policy::{ApprovalPolicy, ContainmentRule};
 
@@ -48,6 +49,8 @@ pub(crate) struct Gated {
     pub(crate) agent: Agent,
     /// The folder to work in.
     pub(crate) workspace: PathBuf,
+    /// The tools that the run has, by both lists; all if absent.
+    pub(crate) tools: Option<Vec<String>>,
     /// The tools that the run does not have, by whatever list.
     pub(crate) denied: Vec<String>,
     /// The policy.
@@ -77,6 +80,7 @@ impl GateArgs {
         let policy = self.approval_policy.or(configured);
         Ok(Gated {
             name,
+            tools: both(self.tools.as_deref(), agent.tools.as_deref()),
             agent,
             workspace,
             denied,
@@ -89,6 +93,19 @@ impl GateArgs {
             },
         })
     }
+}
+
+/// The tools of both lists; a name that no tool has stays, so that it is told.
+fn both(given: Option<&[String]>, agent: Option<&[String]>) -> Option<Vec<String>> {
+    let (given, agent) = match (given, agent) {
+        (Some(given), Some(agent)) => (given, agent),
+        (one, other) => return one.or(other).map(<[String]>::to_vec),
+    };
+    let unknown = |tool: &&String| !NAMES.contains(&tool.as_str());
+    let kept = given
+        .iter()
+        .filter(|tool| agent.contains(tool) || unknown(tool));
+    Some(kept.chain(agent.iter().filter(unknown)).cloned().collect())
 }
 
 /// A policy by its word.
@@ -109,16 +126,20 @@ pub(crate) fn agent(named: Option<&str>, config: &Config) -> Result<(Name, Agent
     match (agents.get(text), named) {
         (Some(agent), _) => Ok((name, agent.clone())),
         (None, None) => Ok((name, Agent::default())),
-        (None, Some(_)) => {
-            let known: Vec<_> = agents.keys().map(String::as_str).collect();
-            let known = if known.is_empty() {
-                "none".to_owned()
-            } else {
-                known.join(", ")
-            };
-            let names = agents.keys().map(String::as_str);
-            let error = CommandError::unknown(Kind::NotFound, "agent", text, names);
-            Err(error.hint(format!("agents of the config: {known}")))
-        }
+        (None, Some(_)) => Err(unknown(text, config)),
     }
+}
+
+/// What is said of an agent that the config does not name.
+pub(crate) fn unknown(name: &str, config: &Config) -> CommandError {
+    let agents = &config.agents;
+    let known: Vec<_> = agents.keys().map(String::as_str).collect();
+    let known = if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known.join(", ")
+    };
+    let names = agents.keys().map(String::as_str);
+    let error = CommandError::unknown(Kind::NotFound, "agent", name, names);
+    error.hint(format!("agents of the config: {known}"))
 }

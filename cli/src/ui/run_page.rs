@@ -11,6 +11,7 @@ use super::report;
 use super::text::{self, Letters};
 use super::timeline::{self, time};
 use crate::wire::runs::{LimitsOut, RunShow, ShownFacts};
+use crate::wire::usage::summary;
 
 /// Lines and bytes of a prompt or a last text that the page shows; --json has all of it.
 const LINES_MAX: usize = 40;
@@ -85,6 +86,7 @@ fn about(out: &mut String, facts: &ShownFacts, look: &Look) {
         line(out, "driven by", &driver.to_string());
     }
     line(out, "budget left", &budget(&facts.limits, &facts.left));
+    line(out, "so far", &summary(&facts.calls, &facts.usage));
     for (name, shown) in [("prompt", &facts.prompt), ("last text", &facts.text)] {
         if let Some(shown) = shown {
             words(out, name, shown, look);
@@ -165,6 +167,23 @@ pub(crate) fn budget(limits: &LimitsOut, left: &LimitsOut) -> String {
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
         "no caps".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// The caps of an agent.
+pub(crate) fn caps(limits: &LimitsOut) -> String {
+    let of = |limit: Option<u64>, what: &str| Some(format!("{} {what}", limit?));
+    let parts = [
+        of(limits.iterations, "model calls"),
+        of(limits.tokens, "tokens"),
+        limits.cost_usd.map(|cost| format!("{cost} USD")),
+        of(limits.duration_ms.map(|ms| ms / 1000), "active seconds"),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        "none".to_owned()
     } else {
         parts.join(", ")
     }

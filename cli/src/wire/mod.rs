@@ -1,5 +1,6 @@
 //! Shapes of `--json`: domain types never go out as they are.
 
+pub(crate) mod agents;
 pub(crate) mod approval;
 pub(crate) mod doctor;
 pub(crate) mod done;
@@ -10,5 +11,6 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod shell;
 pub(crate) mod tools;
+pub(crate) mod usage;
 pub(crate) mod verify;
 pub(crate) mod who;

@@ -15,6 +15,7 @@ use placet_ledger::view::SteeredBy;
 use serde::{Serialize, Serializer};
 
 use super::done::{DoneCall, done};
+use super::usage::{UsageReport, outcomes};
 
 /// A run as these verbs leave it.
 #[derive(Debug, Serialize)]
@@ -58,6 +59,8 @@ pub(crate) struct RunReport {
     pub(crate) steered: Vec<SteeredBy>,
     /// What the tools did, in all.
     pub(crate) tools: BTreeMap<String, ToolTotals>,
+    /// How many calls came to what, by the word for it.
+    pub(crate) calls: BTreeMap<&'static str, u64>,
     /// What it used.
     pub(crate) usage: UsageReport,
 }
@@ -223,19 +226,6 @@ pub(crate) struct ToolTotals {
     pub(crate) duration_ms: u64,
 }
 
-/// What a run used.
-#[derive(Debug, Serialize)]
-pub(crate) struct UsageReport {
-    /// Active time of its segments.
-    pub(crate) active_ms: u64,
-    /// Cost of its model calls.
-    pub(crate) cost_usd: String,
-    /// Calls of the model.
-    pub(crate) iterations: u64,
-    /// Tokens.
-    pub(crate) tokens: u64,
-}
-
 /// The word for a state.
 pub(crate) const fn state_word(status: Status) -> &'static str {
     match status {
@@ -263,13 +253,13 @@ pub(crate) const fn refusal_word(kind: RefusalKind) -> &'static str {
 
 /// How a call that is over ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     Succeeded,
     Unsuccessful(Why),
     Declined(Why),
 }
 
-const fn end(phase: Phase) -> Option<End> {
+pub(super) const fn end(phase: Phase) -> Option<End> {
     match phase {
         Phase::Closed(close) => Some(match close {
             Close::Succeeded | Close::Answered | Close::Settled(Settlement::Done) => End::Succeeded,
@@ -304,7 +294,6 @@ impl RunReport {
             .map(str::to_owned);
         let failure = state.failure();
         let error = failure.and_then(|blob| contents.text(&blob.commitment));
-        let usage = state.usage();
         let (declined, unsuccessful) = not_done(state, contents);
         Self {
             run: state.run().to_string(),
@@ -322,12 +311,8 @@ impl RunReport {
             unsuccessful,
             steered: SteeredBy::all(state, contents),
             tools: tools(state),
-            usage: UsageReport {
-                active_ms: usage.active_ms,
-                cost_usd: usage.cost_usd.to_string(),
-                iterations: usage.iterations,
-                tokens: usage.tokens,
-            },
+            calls: outcomes(state),
+            usage: state.usage().into(),
         }
     }
 }

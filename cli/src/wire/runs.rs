@@ -1,5 +1,7 @@
 //! What `runs list` and `runs show` say.
 
+use std::collections::BTreeMap;
+
 use placet_ledger::budget::{Limits, Usd};
 use placet_ledger::content::Contents;
 use placet_ledger::event::Outcome;
@@ -12,7 +14,8 @@ use placet_ledger::view::{Quarantine, Row, SteeredBy};
 use serde::Serialize;
 
 use super::approval::CardOut;
-use super::run::{AmendedCall, DriverOut, RunReport, UnsuccessfulCall, UsageReport};
+use super::run::{AmendedCall, DriverOut, RunReport, UnsuccessfulCall};
+use super::usage::UsageReport;
 
 /// What `runs list` says.
 #[derive(Debug, Serialize)]
@@ -248,6 +251,8 @@ pub(crate) struct ShownFacts {
     /// The calls that left files that steer programs otherwise than they were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steered: Vec<SteeredBy>,
+    /// How many calls came to what, by the word for it.
+    pub(crate) calls: BTreeMap<&'static str, u64>,
     /// What it used.
     pub(crate) usage: UsageReport,
     /// Its caps.
@@ -364,6 +369,7 @@ impl ShownFacts {
             declined: report.declined,
             unsuccessful: report.unsuccessful,
             steered: report.steered,
+            calls: report.calls,
             usage: report.usage,
             limits: (*state.limits()).into(),
             left: state.usage().remaining(state.limits()).into(),

@@ -1,11 +1,13 @@
 //! Models: a conversation in, a reply with calls out, behind one small trait.
 
 pub mod estimate;
+mod hosted;
 mod message;
 mod retry;
 mod scripted;
 mod verdicts;
 
+pub use hosted::{Api, Endpoint, EndpointError, Hosted};
 pub use message::{Classify, Message, MessageCall, Request};
 pub use retry::retry_ms;
 pub use scripted::{ScriptError, Scripted};

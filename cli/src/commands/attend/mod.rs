@@ -18,7 +18,7 @@ use placet_ledger::policy::Attendance;
 use placet_ledger::run::Rejection;
 
 use crate::commands::run::Attend;
-use crate::commands::runs::{prefix, report};
+use crate::commands::runs::{prefix, sum_up};
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::open::Open;
@@ -52,7 +52,7 @@ pub(crate) fn drive(
 ) -> Result<ExitStatus, CommandError> {
     let status = follow(wiring, open, run, how)?;
     if !how.events || wiring.printer.json() {
-        report(wiring, open, run)?;
+        sum_up(wiring, open, run)?;
     }
     Ok(status)
 }

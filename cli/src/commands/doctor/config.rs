@@ -1,18 +1,17 @@
 //! Whether the user's config and the file of the workspace can be read, and whether a run that is
 //! started here could have all that they name.
 
+use std::collections::BTreeSet;
 use std::path::Path;
-
-use placet_engine::record::ConfigRecord;
 
 use super::Checkup;
 use crate::args::GlobalArgs;
-use crate::commands::start::agent;
-use crate::commands::{ready, tools};
+use crate::commands::ready::With;
+use crate::commands::{agents, ready, tools};
 use crate::config::{self, Config, Place};
 use crate::error::CommandError;
-use crate::in_force;
 use crate::io::Io;
+use crate::models::Models;
 
 /// Looks at both files.
 pub(super) fn check(found: &mut Checkup, global: &GlobalArgs, io: &Io) {
@@ -44,33 +43,64 @@ fn user(found: &mut Checkup, global: &GlobalArgs, io: &Io) {
         };
         found.ok("config", format!("{shown}, {agents}"));
     }
+    models(found, &config, &place, io);
 }
 
 /// All for which a run that is started here with this config would be refused.
 fn unusable(config: &Config, place: &Place, io: &Io) -> Vec<CommandError> {
-    let (outfit, registry) = match tools::bare(&io.temporary()) {
+    let models = Models::of(config, place.folder(), io);
+    let (outfit, registry) = match tools::bare(&io.temporary(), models.clone()) {
         Ok(bare) => bare,
         Err(error) => return vec![error],
     };
-    let folder = place.folder();
-    let places = (&*folder, &*io.cwd);
-    let judges = ready::judges(&outfit, config, places, ConfigRecord::default());
-    let rules = in_force::rules(config);
-    let mut wrong: Vec<CommandError> = judges.err().into_iter().chain(rules.err()).collect();
-    for name in config.agents.keys() {
-        let usable = agent(Some(name), config).and_then(|(_, agent)| {
-            ready::tools(&registry, None, &agent.denied_tools, &[])?;
-            let model = agent.model.as_deref();
-            let model = model.map(|model| ready::model(&outfit, model, &folder));
-            model.transpose()
-        });
-        wrong.extend(
-            usable
-                .err()
-                .map(|error| about(&format!("agent {name}"), &error)),
-        );
+    let with = With {
+        outfit: &outfit,
+        models: &models,
+        config,
+        beside: &place.folder(),
+    };
+    let mut wrong = agents::of_all(with, &io.cwd);
+    for (name, agent) in &config.agents {
+        let problems = agents::problems(with, &registry, &io.cwd, (name, agent));
+        let named = |error| about(&format!("agent {name}"), error);
+        wrong.extend(problems.iter().map(named));
     }
     wrong
+}
+
+/// Where models are asked, and whether their keys are there: those of the config, and those whom
+/// its agents and its classifier name.
+fn models(found: &mut Checkup, config: &Config, place: &Place, io: &Io) {
+    let models = Models::of(config, place.folder(), io);
+    let agents = config
+        .agents
+        .values()
+        .filter_map(|agent| agent.model.as_deref());
+    let judge = config.classifier.iter().map(|entry| entry.model.as_str());
+    let specs = agents.chain(judge).filter_map(|spec| spec.split_once(':'));
+    let mut names: BTreeSet<&str> = specs.map(|(name, _)| name).collect();
+    names.extend(config.models.keys().map(String::as_str));
+    // Whoever is not known is told of with the agent.
+    for name in models.names().intersection(&names) {
+        let server = match models.server(name) {
+            Ok(server) => server,
+            Err(error) => {
+                found.error("models", &about(name, &CommandError::usage(error)));
+                continue;
+            }
+        };
+        let (key, there) = models.key_state(&server);
+        let detail = format!("{name}: asked at {}, {key}", server.address.as_str());
+        if there {
+            found.ok("models", detail);
+        } else {
+            found.warn(
+                "models",
+                detail,
+                "no run with these models can be started or resumed",
+            );
+        }
+    }
 }
 
 fn workspace(found: &mut Checkup, io: &Io) {
@@ -84,7 +114,7 @@ fn workspace(found: &mut Checkup, io: &Io) {
         Err(error) => return found.error("workspace", &error),
     };
     let denied = &narrowing.denied_tools;
-    let usable = tools::bare(&io.temporary())
+    let usable = tools::bare(&io.temporary(), Models::default())
         .and_then(|(_, registry)| ready::tools(&registry, None, denied, &[]));
     match usable {
         Ok(()) if denied.is_empty() => {

@@ -96,7 +96,7 @@ fn of_new_run(
     let allowed = scope(Some(&args.gated.auto_approve_tools), &[])?;
     let allowed = allowed.available().iter().map(|tool| tool.name.clone());
     let setup = Setup {
-        scope: scope(args.gated.tools.as_deref(), &gated.denied)?,
+        scope: scope(gated.tools.as_deref(), &gated.denied)?,
         allowlist: allowed.collect(),
         policy: gated.policy,
         attendance: attendance(args.park, args.attend, wiring.attended()),

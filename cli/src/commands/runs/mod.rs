@@ -21,9 +21,13 @@ mod watch;
 
 use clap::Subcommand;
 use placet_engine::leases::Driver;
+use placet_ledger::envelope::Recorded;
+use placet_ledger::error::LedgerError;
 use placet_ledger::event::SegmentReason;
-use placet_ledger::id::RunId;
+use placet_ledger::id::{RunId, Version};
 use placet_ledger::projection::Query;
+use placet_ledger::store::ReadError;
+use placet_ledger::store::pages::each_of_stream;
 
 use crate::answers;
 use crate::commands::attend::{self, Drive};
@@ -33,6 +37,7 @@ use crate::exit::ExitStatus;
 use crate::open::Open;
 use crate::reading;
 use crate::wire::run::{DriverOut, RunReport};
+use crate::wire::usage::{ToldTokens, summary};
 use crate::wiring::Wiring;
 
 /// What to do with runs.
@@ -117,14 +122,46 @@ pub(crate) fn drive(
 
 /// Says where a run stands.
 pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result<(), CommandError> {
+    reported(wiring, open, run).map(drop)
+}
+
+/// The same, and then on standard error what it came to.
+pub(crate) fn sum_up(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result<(), CommandError> {
+    let report = reported(wiring, open, run)?;
+    if !wiring.printer.json() {
+        let said = summary(&report.calls, &report.usage);
+        wiring.printer.note(&said);
+    }
+    Ok(())
+}
+
+/// What its model told of tokens, from its records.
+async fn told(open: &Open, run: RunId) -> Result<ToldTokens, ReadError> {
+    let mut told = ToldTokens::default();
+    let stream = run.stream();
+    let add = |recorded: Recorded| {
+        told.add(recorded.envelope.event());
+        Ok::<_, ReadError>(())
+    };
+    each_of_stream(&open.ledger, stream, Version::ZERO, add).await?;
+    Ok(told)
+}
+
+fn reported(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result<RunReport, CommandError> {
     let mut report = wiring.block_on(open.ledger.look(run, RunReport::of))?;
+    report.usage.told = Some(
+        wiring
+            .block_on(told(open, run))
+            .map_err(LedgerError::from)?,
+    );
     report.driver = match open.engine.driver(run)? {
         Some(Driver::Process(process)) => Some(DriverOut::from(Some(&process))),
         Some(Driver::Unnamed) => Some(DriverOut::from(None)),
         Some(Driver::Here) | None => None,
     };
     if wiring.printer.json() {
-        return wiring.printer.value(&report);
+        wiring.printer.value(&report)?;
+        return Ok(report);
     }
     // What was read a moment ago is not repeated.
     let text = report.text.take();
@@ -136,5 +173,6 @@ pub(crate) fn report(wiring: &mut Wiring<'_>, open: &Open, run: RunId) -> Result
         prefix(wiring, open, run)?
     };
     let look = reading::look(wiring);
-    crate::ui::report::print(&mut wiring.printer, &report, &prefix, &look)
+    crate::ui::report::print(&mut wiring.printer, &report, &prefix, &look)?;
+    Ok(report)
 }

@@ -2,10 +2,14 @@
 
 use clap::Args;
 use placet_engine::engine::{Elsewhere, EngineError, Narrowing};
+use placet_engine::record::ConfigRecord;
+use placet_ledger::content::Contents;
 use placet_ledger::event::SegmentReason;
-use placet_ledger::id::RunId;
+use placet_ledger::id::{Name, RunId};
+use placet_ledger::run::RunState;
 
 use super::take_over;
+use crate::commands::ready;
 use crate::commands::run::{Attend, Caps};
 use crate::commands::runs::{drive, find};
 use crate::error::CommandError;
@@ -54,8 +58,11 @@ pub(crate) fn run(args: ResumeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
     };
     let run = find(wiring, &open, &args.run)?;
     let caller = wiring.caller()?;
+    let limits = args.caps.limits();
+    let (model, record) = wiring.block_on(open.ledger.look(run, recorded))?;
+    ready::priced(&limits, &model, &record)?;
     let narrowing = Narrowing {
-        limits: args.caps.limits(),
+        limits,
         tools: args.tools,
         denied: args.deny_tools,
     };
@@ -66,6 +73,14 @@ pub(crate) fn run(args: ResumeArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatu
     };
     wiring.block_on(open.engine.narrow(run, &caller, narrowing))?;
     drive(wiring, &mut open, run, (reason, false), args.attend)
+}
+
+/// The model of a run, and how its calls are counted.
+fn recorded(state: &RunState, contents: &Contents) -> (Name, ConfigRecord) {
+    let blob = state.texts().get("config");
+    let bytes = blob.and_then(|blob| contents.bytes(&blob.commitment));
+    let record = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok());
+    (state.started().model.clone(), record.unwrap_or_default())
 }
 
 /// Sees to it that the run can be driven here, and says why it is taken up.

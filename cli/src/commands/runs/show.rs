@@ -15,10 +15,12 @@ use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::in_force;
 use crate::reading::{self, Reading, Trusted};
+use crate::ui::card::Look;
 use crate::ui::{run_page, timeline};
 use crate::wire::approval::CardOut;
 use crate::wire::run::state_word;
 use crate::wire::runs::{EventRow, QuarantineOut, RunShow, ShownFacts};
+use crate::wire::usage::ToldTokens;
 use crate::wiring::Wiring;
 
 /// Show a run: what waits, its timeline, what is left of its budget
@@ -57,16 +59,13 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
     let cards = entry
         .state()
         .map_or_else(Vec::new, |state| cards(state, &contents, trusted.as_ref()));
-    let out = cards.iter().cloned().map(|card| {
-        let reason = card
-            .rule
-            .as_ref()
-            .and_then(|rule| look.reason(rule))
-            .cloned();
-        CardOut::of(card, look.now, reason)
+    let out = shown(&cards, &look);
+    let about = (look.now, reading.driving(&wiring.home, entry.run()));
+    let facts = entry.state().map(|state| {
+        let mut facts = ShownFacts::of(state, &contents, out, about);
+        facts.usage.told = Some(ToldTokens::of(&records));
+        facts
     });
-    let out = out.collect();
-    let driving = reading.driving(&wiring.home, entry.run());
     let show = RunShow {
         run: entry.run(),
         state: entry.state().map(|state| state_word(state.status())),
@@ -74,9 +73,7 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
             .state()
             .and_then(RunState::outcome)
             .map(placet_ledger::event::Outcome::as_str),
-        facts: entry
-            .state()
-            .map(|state| ShownFacts::of(state, &contents, out, (look.now, driving))),
+        facts,
         quarantine: entry.quarantine().map(QuarantineOut::from),
         events: rows
             .iter()
@@ -100,6 +97,16 @@ pub(crate) fn run(args: &ShowArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus
         Some(_) => ExitStatus::Integrity,
         None => ExitStatus::Done,
     })
+}
+
+/// The cards as JSON has them.
+fn shown(cards: &[Card], look: &Look) -> Vec<CardOut> {
+    let out = |card: &Card| {
+        let rule = card.rule.as_ref();
+        let reason = rule.and_then(|rule| look.reason(rule)).cloned();
+        CardOut::of(card.clone(), look.now, reason)
+    };
+    cards.iter().map(out).collect()
 }
 
 fn cards(state: &RunState, contents: &Contents, trusted: Option<&Trusted>) -> Vec<Card> {

@@ -17,6 +17,7 @@ use placet_engine::workspace::ClosedSet;
 use crate::copied::Scratch;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
+use crate::models::Models;
 use crate::wire::tools::ToolOut;
 use crate::wiring::Wiring;
 
@@ -40,18 +41,22 @@ pub(crate) fn dispatch(
 
 /// Every tool that a run can have.
 fn registry(wiring: &mut Wiring<'_>) -> Result<Registry, CommandError> {
-    let (_, registry) = bare(&wiring.temporary())?;
+    let (_, registry) = bare(&wiring.temporary(), Models::default())?;
     Ok(registry)
 }
 
 /// What equips runs, and every tool that one can have. What these are does not depend on where it
 /// works, so that an empty folder does.
-pub(crate) fn bare(temporary: &Path) -> Result<(LocalOutfit, Registry), CommandError> {
+pub(crate) fn bare(
+    temporary: &Path,
+    models: Models,
+) -> Result<(LocalOutfit, Registry), CommandError> {
     let scratch = Scratch::make_in(temporary)?;
     let outfit = LocalOutfit {
         closed: ClosedSet::new(),
         locks: scratch.dir().to_path_buf(),
         machine: Arc::new(Machine::new(None, None, "", scratch.dir().to_path_buf())),
+        providers: Arc::new(models),
     };
     let equipped = outfit.tools(scratch.dir(), Arc::new(NoResults));
     let (_, registry) = equipped.map_err(|error| CommandError::new(Kind::Failed, error))?;

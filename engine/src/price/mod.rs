@@ -1,5 +1,9 @@
 //! What tokens cost: prices as providers state them, and the sum of a call, rounded up.
 
+mod table;
+
+pub use table::{Known, LOOKED_UP, known};
+
 use placet_ledger::budget::{Spend, Tokens, Usd};
 use placet_ledger::limits::INTEGER_MAX;
 use serde::{Deserialize, Serialize};

@@ -1,18 +1,33 @@
 //! The config file: what it may hold, and errors that name file, line and the nearest known key.
 
+mod address;
+mod agent;
+mod model;
+mod place;
+mod price;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use placet_engine::nearest::nearest;
 use placet_engine::outfit::read_text;
 use placet_engine::policy::rules::{Origin, Rules, RulesError, Written};
+use placet_engine::price::Price;
 use placet_engine::tool::NAMES;
-use placet_ledger::policy::{ApprovalPolicy, ContainmentRule, PolicyError};
+use placet_ledger::policy::ContainmentRule;
 use serde::Deserialize;
 use toml::Spanned;
 
+pub(crate) use address::{Address, AddressError};
+pub(crate) use agent::Agent;
+pub(crate) use model::{ApiWord, BUILT_IN, KeyPlace, ModelEntry, exposed};
+pub(crate) use place::{Place, default_folder};
+
 use crate::error::{CommandError, Kind};
-use crate::io::Io;
+use model::ModelText;
+use price::PriceText;
 
 /// The user's config.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +42,10 @@ pub(crate) struct Config {
     pub(crate) classifier: Option<Classifier>,
     /// The program that judges every gated call.
     pub(crate) plugin: Option<Plugin>,
+    /// Those who serve models, by the names that stand before the colon.
+    pub(crate) models: BTreeMap<String, ModelEntry>,
+    /// What models cost.
+    pub(crate) prices: BTreeMap<String, Price>,
 }
 
 /// The same as it is written.
@@ -41,6 +60,10 @@ struct UserFile {
     rules: Vec<Spanned<Written>>,
     classifier: Option<Classifier>,
     plugin: Option<Plugin>,
+    #[serde(default)]
+    models: BTreeMap<Spanned<String>, Spanned<ModelText>>,
+    #[serde(default)]
+    prices: BTreeMap<Spanned<String>, PriceText>,
 }
 
 /// A model that judges commands.
@@ -59,45 +82,6 @@ pub(crate) struct Plugin {
     pub(crate) command: PathBuf,
     /// The digest of its file, purpose `file`.
     pub(crate) digest: Option<String>,
-}
-
-/// An agent.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Agent {
-    /// Its model, as `--model` takes it.
-    pub(crate) model: Option<String>,
-    /// What it is told to be.
-    #[serde(default)]
-    pub(crate) system: String,
-    /// The tools it never has.
-    #[serde(default)]
-    pub(crate) denied_tools: Vec<String>,
-    /// Up to which tier its gated calls run unasked.
-    #[serde(default)]
-    pub(crate) approval_policy: Option<Policy>,
-}
-
-/// A policy as the config writes it: a word, or a boolean.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(try_from = "toml::Value")]
-pub(crate) struct Policy(pub(crate) ApprovalPolicy);
-
-impl TryFrom<toml::Value> for Policy {
-    type Error = String;
-
-    fn try_from(value: toml::Value) -> Result<Self, String> {
-        let text = match value {
-            toml::Value::Boolean(flag) => flag.to_string(),
-            toml::Value::String(text) => text,
-            other => other.to_string(),
-        };
-        let known = || format!("`{}`", ApprovalPolicy::WORDS.join("`, `"));
-        text.parse().map(Self).map_err(|_: PolicyError| {
-            let shown: String = text.chars().take(80).collect();
-            format!("unknown policy `{shown}`, expected one of {}", known())
-        })
-    }
 }
 
 /// What a file in the workspace says: it may only take away.
@@ -140,62 +124,6 @@ pub(crate) const fn stricter(one: ContainmentRule, other: ContainmentRule) -> Co
 /// The name of the file in a workspace.
 pub(crate) const WORKSPACE_FILE: &str = "placet.toml";
 
-/// The folder of the user's config.
-pub(crate) fn default_folder(io: &Io) -> Option<PathBuf> {
-    let home = || io.var("HOME").map(|home| Path::new(home).join(".config"));
-    let folder = io.var("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home);
-    folder.map(|folder| io.path(&folder.join("placet")))
-}
-
-/// Where the user's config lies, or would.
-#[derive(Debug, Clone)]
-pub(crate) struct Place {
-    path: PathBuf,
-    /// Whether a person named it: then it must be there.
-    named: bool,
-}
-
-impl Place {
-    /// The file that was named, or the default one.
-    pub(crate) fn locate(named: Option<&Path>, io: &Io) -> Self {
-        let default = || default_folder(io).map(|folder| folder.join("config.toml"));
-        let path = named.map(|named| io.path(named)).or_else(default);
-        Self {
-            path: path.unwrap_or_default(),
-            named: named.is_some(),
-        }
-    }
-
-    /// Its path; empty where nobody says whose config it is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Its folder: a file that the config names lies beside it.
-    pub(crate) fn folder(&self) -> PathBuf {
-        self.path.parent().map(Path::to_owned).unwrap_or_default()
-    }
-
-    /// Whether a person named it.
-    pub(crate) const fn is_named(&self) -> bool {
-        self.named
-    }
-
-    /// Reads the config.
-    pub(crate) fn read(&self) -> Result<Config, CommandError> {
-        match read_text(&self.path) {
-            Ok(text) => parse_user(&self.path, &text),
-            Err(error) if !self.named && error.kind() == std::io::ErrorKind::NotFound => {
-                Ok(Config::default())
-            }
-            Err(error) => {
-                let what = format!("cannot read the config {}: {error}", self.path.display());
-                Err(CommandError::usage(what))
-            }
-        }
-    }
-}
-
 /// Reads what a workspace takes away.
 pub(crate) fn workspace(folder: &Path) -> Result<WorkspaceConfig, CommandError> {
     let path = folder.join(WORKSPACE_FILE);
@@ -214,7 +142,11 @@ pub(crate) fn workspace(folder: &Path) -> Result<WorkspaceConfig, CommandError> 
 /// Reads the text of a user's config.
 pub(crate) fn parse_user(path: &Path, text: &str) -> Result<Config, CommandError> {
     let file: UserFile = parse(path, text)?;
+    let wrong = |wrong: model::Wrong| wrong.in_file(path, text);
+    let models = model::models(file.models).map_err(wrong)?;
     Ok(Config {
+        prices: price::prices(file.prices, &models).map_err(wrong)?,
+        models,
         agents: file.agents,
         classifier: file.classifier,
         plugin: file.plugin,
