@@ -3,11 +3,14 @@
 
 use placet_ledger::budget::Tokens;
 use placet_ledger::event::ModelFailure::{self, Cut, Network, Provider, Timeout};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use super::server::{Act, CHUNKED, STREAM, Server, chunk, http};
-use super::{BOTH, KEY, PATIENT_MS, asks, hosted, sample, user};
+use super::{BOTH, KEY, PATIENT_MS, asks, endpoint, hosted, sample, user};
 use crate::heard::Heard;
-use crate::model::hosted::Api;
+use crate::model::hosted::client::Client;
+use crate::model::hosted::{Api, Hosted};
 use crate::model::{Again, Model, ModelError};
 
 /// How long a server may be silent that is.
@@ -252,7 +255,7 @@ async fn a_connection_fails_in_one_of_these_ways_and_is_used_once() {
 
 #[tokio::test]
 async fn nobody_listens() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     for api in BOTH {
@@ -307,6 +310,40 @@ const STATUSES: [(&str, Option<Again>, Option<Tokens>, &str); 17] = [
     ("504 Gateway Timeout", WAIT, None, "504"),
     ("529 Overloaded", WAIT, NOTHING, "529"),
 ];
+
+#[tokio::test]
+async fn a_server_without_tls_is_not_trusted() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let answer = http("400 Plain", &[], "no TLS here");
+            drop(connection.write_all(answer.as_bytes()).await);
+            // The other side closes it, once it has understood.
+            drop(connection.read_to_end(&mut Vec::new()).await);
+        }
+    });
+    for api in BOTH {
+        let endpoint = endpoint(api, &url, PATIENT_MS);
+        // Which certificates this machine trusts is not asked.
+        let client = Client::adjusted(&endpoint, |builder| builder.tls_certs_only([])).unwrap();
+        let model = String::from("model-x");
+        let model = Hosted {
+            endpoint,
+            model,
+            client,
+        };
+        let reply = model.complete(&asks(vec![]), &Heard::default()).await;
+        let expected = expected(
+            Network,
+            NOTHING,
+            None,
+            "no trusted connection to https://127",
+        );
+        assert_failure(api.as_str(), &reply.unwrap_err(), &expected);
+    }
+    server.abort();
+}
 
 #[tokio::test]
 async fn each_status_says_whether_it_passes_and_what_it_used() {
