@@ -51,12 +51,11 @@ enum Broke {
 
 impl Broke {
     fn of(error: &reqwest::Error) -> Self {
-        let io = || causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
-        let is = |kind| io().any(|error| error.kind() == kind);
         if error.is_connect() {
-            if is(io::ErrorKind::ConnectionRefused) {
+            let mut io = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
+            if io.any(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
                 Self::Refused
-            } else if is(io::ErrorKind::InvalidData) {
+            } else if causes(error).any(<dyn Error>::is::<rustls::Error>) {
                 Self::Untrusted
             } else {
                 Self::Unconnected
@@ -78,7 +77,14 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
     let mut next = Some(error);
     std::iter::from_fn(move || {
         let error = next.take()?;
-        next = error.source();
+        // An error of the system that wraps another is silent about it as a source.
+        next = match error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref)
+        {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
         Some(error)
     })
 }

@@ -124,7 +124,6 @@ impl Blocks {
                 let delta: BlockDelta = read(data)?;
                 self.delta(delta.index.unwrap_or(0), &delta.delta, draft)?;
             }
-            "content_block_stop" => {}
             "message_delta" => {
                 let delta: MessageDelta = read(data)?;
                 draft.stop = delta.delta.stop_reason.or(draft.stop.take());
