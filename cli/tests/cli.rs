@@ -37,6 +37,8 @@ mod holders;
 mod holes;
 mod hosted;
 mod live_policy;
+#[cfg(feature = "local-model")]
+mod local_model;
 mod near;
 mod odd_files;
 mod plugin;

@@ -62,6 +62,8 @@ impl ToldTokens {
         let used = match event {
             Event::ModelReplied(replied) => Some(replied.used),
             Event::ModelFailed(failed) => failed.used,
+            Event::ContextCompacted(compacted) => Some(compacted.used),
+            Event::RiskAssessed(assessed) => assessed.used,
             _ => None,
         };
         let used = used.unwrap_or_default();
