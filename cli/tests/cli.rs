@@ -35,6 +35,7 @@ mod grants;
 mod holders;
 mod holes;
 mod live_policy;
+mod named_files;
 mod near;
 mod odd_files;
 mod plugin;

@@ -29,7 +29,7 @@ const VERBS: [&[&str]; 5] = [
 
 /// Calls the program with a bound: its exit code, and all that it said.
 #[expect(clippy::disallowed_methods, reason = "the program itself is looked at")]
-fn bounded(world: &World, args: &[&str]) -> (i32, String) {
+pub(crate) fn bounded(world: &World, args: &[&str]) -> (i32, String) {
     let mut command = Command::new("timeout");
     command.args(["--signal=KILL", WAITED_S, env!("CARGO_BIN_EXE_placet")]);
     command.args(args).env_clear().current_dir(&world.cwd);

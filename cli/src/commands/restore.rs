@@ -10,6 +10,7 @@ use placet_ledger::backup::{self, Backup, BackupError, fill_store};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Event, PublicKey};
 use placet_ledger::id::{HostId, Position};
+use placet_ledger::regular;
 use placet_ledger::run::RunState;
 use placet_ledger::store::head::{Head, HeadError};
 use placet_ledger::store::pages::run_list;
@@ -28,6 +29,9 @@ use crate::reading::{damaged, quietly};
 use crate::ui::bar::{Bar, Read};
 use crate::ui::text;
 use crate::wiring::Wiring;
+
+/// More than the key of any ledger has.
+const KEY_BYTES_MAX: u64 = 4096;
 
 /// Make a home of a backup
 ///
@@ -232,7 +236,7 @@ async fn public_key(store: &dyn ReadStore) -> Result<PublicKey, CommandError> {
 /// The private key that was named, if it is that of the ledger.
 fn read_key(path: &Path, public: &PublicKey) -> Result<Zeroizing<Vec<u8>>, CommandError> {
     let shown = path.display();
-    let bytes = fs::read(path).map_err(|error| {
+    let bytes = regular::read_named(path, KEY_BYTES_MAX).map_err(|error| {
         CommandError::usage(format!("cannot read the key {shown}: {error}"))
             .hint("--key names a copy of the ledger.key of the lost home")
     })?;
