@@ -24,6 +24,7 @@ use rustix::process::getpid;
 use crate::args::GlobalArgs;
 use crate::error::{CommandError, Kind};
 use crate::io::Io;
+use crate::unusable::cannot_use;
 
 /// Our folder under one of the folders that the desktop specification names.
 fn under(io: &Io, xdg: &str, rest: &str) -> Option<PathBuf> {
@@ -118,9 +119,13 @@ impl Home {
             return Ok(());
         }
         let new = folder.join(format!("{HOME_NOTE}.{}", std::process::id()));
-        write_new(&new, here)?;
-        fs::rename(new, path)?;
-        Ok(fs::File::open(folder)?.sync_all()?)
+        let noted = write_new(&new, here)
+            .and_then(|()| fs::rename(&new, &path))
+            .and_then(|()| fs::File::open(folder)?.sync_all());
+        if noted.is_err() {
+            drop(fs::remove_file(&new));
+        }
+        noted.map_err(cannot_use("note which home it is for in", &path))
     }
 
     /// The folder of a head file for this home, of which the home itself is gone.
@@ -210,12 +215,12 @@ impl Home {
 
     /// Puts what was made in its place, and lets the folder go in which it was made.
     pub(crate) fn adopt(&self, staged: Staged) -> Result<(), CommandError> {
-        fs::rename(&staged.home.dir, &self.dir)?;
+        let failed = || cannot_use("make the home", &self.dir);
+        fs::rename(&staged.home.dir, &self.dir).map_err(failed())?;
         drop(staged);
-        if let Some(parent) = self.dir.parent() {
-            fs::File::open(parent)?.sync_all()?;
-        }
-        Ok(())
+        let parent = self.dir.parent().map(fs::File::open);
+        let synced = parent.map_or(Ok(()), |parent| parent?.sync_all());
+        synced.map_err(failed())
     }
 
     /// Makes the folders above it.
@@ -274,10 +279,11 @@ impl Home {
     fn furnish_places(&self, host: Option<HostId>) -> Result<(), CommandError> {
         let host = host.unwrap_or_else(|| HostId::new(uuid::Uuid::new_v4()));
         self.write("host", host.to_string().as_bytes())?;
-        private_dir(&self.locks())?;
-        private_dir(&self.running())?;
-        private_dir(&self.driving())?;
-        Ok(fs::File::open(&self.dir)?.sync_all()?)
+        for folder in [self.locks(), self.running(), self.driving()] {
+            private_dir(&folder).map_err(cannot_use("make the folder", &folder))?;
+        }
+        let synced = fs::File::open(&self.dir).and_then(|folder| folder.sync_all());
+        synced.map_err(cannot_use("sync the folder", &self.dir))
     }
 
     fn write_key(&self, name: &str) -> Result<PublicKey, CommandError> {
@@ -294,7 +300,8 @@ impl Home {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), CommandError> {
-        Ok(write_new(&self.dir.join(name), bytes)?)
+        let path = self.dir.join(name);
+        write_new(&path, bytes).map_err(cannot_use("write", &path))
     }
 
     /// The random id of this machine, as the home keeps it.

@@ -17,6 +17,8 @@ mod opening;
 mod reading;
 pub mod terminal;
 mod ui;
+mod unopened;
+mod unusable;
 mod wire;
 mod wiring;
 

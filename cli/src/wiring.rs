@@ -40,6 +40,7 @@ use crate::open::{Open, Told};
 use crate::opening::{Opening, STORE_FORMAT};
 use crate::terminal;
 use crate::ui::{Printer, text};
+use crate::unusable::cannot;
 
 /// What a verb works with.
 pub(crate) struct Wiring<'a> {
@@ -81,7 +82,8 @@ impl<'a> Wiring<'a> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
-            .build()?;
+            .build()
+            .map_err(cannot("start the threads of this process"))?;
         Ok(Self {
             global,
             home,

@@ -28,6 +28,7 @@ use crate::home::{Home, Staged};
 use crate::reading::{damaged, quietly};
 use crate::ui::bar::{Bar, Read};
 use crate::ui::text;
+use crate::unusable::cannot_use;
 use crate::wiring::Wiring;
 
 /// More than the key of any ledger has.
@@ -261,9 +262,10 @@ fn put_in_place(
 ) -> Result<(), CommandError> {
     let head_dir = home.head_dir(backup.ledger);
     if !had_head {
-        fs::create_dir_all(home.state_dir())?;
-        fs::rename(new_head, &head_dir)?;
-        fs::File::open(home.state_dir())?.sync_all()?;
+        fs::create_dir_all(home.state_dir())
+            .and_then(|()| fs::rename(new_head, &head_dir))
+            .and_then(|()| fs::File::open(home.state_dir())?.sync_all())
+            .map_err(cannot_use("make the folder of the head file", &head_dir))?;
     }
     let put = fits(&staged.home, &head_dir).and_then(|()| home.adopt(staged));
     if put.is_err() && !had_head {

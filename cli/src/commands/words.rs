@@ -12,6 +12,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::error::{CommandError, Kind};
 use crate::io::up_to;
+use crate::unusable::cannot;
 use crate::wiring::Wiring;
 
 /// What stands for standard input.
@@ -49,7 +50,8 @@ pub(crate) fn bytes(
     wiring: &mut Wiring<'_>,
 ) -> Result<Vec<u8>, CommandError> {
     let bytes = if file.as_os_str() == DASH {
-        wiring.printer.io().stdin_up_to(most)?
+        let read = wiring.printer.io().stdin_up_to(most);
+        read.map_err(cannot("read standard input"))?
     } else {
         let path = wiring.printer.io().path(file);
         let cannot = |error: io::Error| {

@@ -126,10 +126,10 @@ fn unopened(error: CommandError) -> Result<Verified, CommandError> {
 /// What opening found and the walk cannot see: a file that is missing or torn.
 fn own_finding(why: &CommandError, nothing_else: bool) -> Option<(&'static str, String)> {
     let kind = match why.source.downcast_ref::<OpenError>() {
-        Some(OpenError::HeadMissing) => "head_missing",
+        Some(OpenError::HeadMissing(_)) => "head_missing",
         Some(OpenError::Head(_)) => "head_unreadable",
-        Some(OpenError::KeysMissing) => "keys_missing",
-        Some(OpenError::Keys(_)) => "keys_unreadable",
+        Some(OpenError::KeysMissing(_)) => "keys_missing",
+        Some(OpenError::Keys { .. }) => "keys_unreadable",
         _ if nothing_else => "store_unreadable",
         _ => return None,
     };
