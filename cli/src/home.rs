@@ -1,6 +1,6 @@
 //! The home: the folder that holds a ledger, made whole under another name and renamed once.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -41,6 +41,9 @@ const RUNNING: &str = "running";
 
 /// Beside a head file: the path of the home that it is for.
 const HOME_NOTE: &str = "home";
+
+/// A home while it is made; what is made of it before that has a name that begins so.
+const STAGED: &str = "home";
 
 /// Where everything of one ledger lies.
 #[derive(Debug, Clone)]
@@ -204,13 +207,44 @@ impl Home {
     pub(crate) fn staged(&self) -> Result<Staged, CommandError> {
         let folder = stage(&self.dir)?;
         let home = Self {
-            dir: folder.path().join("home"),
+            dir: folder.path().join(STAGED),
             ..self.clone()
         };
-        Ok(Staged {
-            home,
-            _folder: folder,
-        })
+        Ok(Staged { home, folder })
+    }
+
+    /// The same for a new ledger, whose head file lies outside of it: what one leaves that is
+    /// killed is known by the note of it, and removed by the next one.
+    pub(crate) fn staged_for(&self, ledger: LedgerId) -> Result<Staged, CommandError> {
+        // What cannot be looked for stays where it is.
+        for (left, note) in Staging::left(&self.dir).unwrap_or_default() {
+            self.forget(&left, &note);
+        }
+        let staged = self.staged()?;
+        let noted = staged.folder.note(&ledger.to_string());
+        noted.map_err(cannot_use("write a note in", staged.folder.path()))?;
+        Ok(staged)
+    }
+
+    /// Removes the head file of a ledger whose home never had its name: it is still in the folder in
+    /// which it was made, and what never had its name was never used.
+    fn forget(&self, left: &Staging, note: &str) {
+        let Ok(ledger) = note.parse::<LedgerId>() else {
+            return;
+        };
+        let head = self.head_dir(ledger);
+        let is_home = |name: &OsStr| name.as_bytes().starts_with(STAGED.as_bytes());
+        let unnamed =
+            names(left.path()).is_some_and(|names| names.iter().any(|name| is_home(name)));
+        // Whoever opens a home notes it here.
+        let made = |name: &OsString| name == "head" || name == "holder";
+        let unused = names(&head).is_some_and(|names| names.iter().all(made));
+        if unnamed
+            && unused
+            && let Err(error) = fs::remove_dir_all(&head)
+        {
+            tracing::debug!(path = %head.display(), %error, "it cannot be removed");
+        }
     }
 
     /// Puts what was made in its place, and lets the folder go in which it was made.
@@ -321,7 +355,13 @@ impl Home {
 #[derive(Debug)]
 pub(crate) struct Staged {
     pub(crate) home: Home,
-    _folder: Staging,
+    folder: Staging,
+}
+
+/// The names in a folder, where it can be read.
+fn names(folder: &Path) -> Option<Vec<OsString>> {
+    let entries = fs::read_dir(folder).ok()?;
+    entries.map(|entry| Some(entry.ok()?.file_name())).collect()
 }
 
 fn stage(place: &Path) -> Result<Staging, CommandError> {

@@ -342,8 +342,8 @@ impl<'a> Wiring<'a> {
                 .hint(format!("put the home back, or remove {left} to begin anew")));
         }
         self.home.make_parents()?;
-        let staged = self.home.staged()?;
         let ledger = LedgerId::new(uuid::Uuid::new_v4());
+        let staged = self.home.staged_for(ledger)?;
         let made = self
             .build(&staged.home, ledger)
             .and_then(|()| self.home.adopt(staged));
