@@ -102,13 +102,6 @@ impl CommandError {
         self
     }
 
-    /// Adds what can be done, if there is something.
-    #[must_use]
-    pub(crate) fn hints(mut self, hint: Option<String>) -> Self {
-        self.hints.extend(hint);
-        self
-    }
-
     /// A name that is not known: what kind of thing it names, and the names that are known.
     pub(crate) fn unknown<'a>(
         kind: Kind,

@@ -12,6 +12,7 @@ pub mod exit;
 mod home;
 mod in_force;
 pub mod io;
+mod lost;
 mod open;
 mod opening;
 mod reading;

@@ -124,8 +124,7 @@ impl Opening {
             }
             Err(error) => {
                 let socket = self.home.dir.join(socket::NAME);
-                let what = format!("cannot connect to {}: {error}", socket.display());
-                return Err(CommandError::new(Kind::Failed, what));
+                return Err(cannot_use("connect to", &socket)(error));
             }
         };
         let keys = ClientKeys {

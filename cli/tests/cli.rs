@@ -32,6 +32,7 @@ mod errors;
 #[cfg(feature = "system-tests")]
 mod escape;
 mod grants;
+mod half_made;
 mod holders;
 mod holes;
 mod live_policy;

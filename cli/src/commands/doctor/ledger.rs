@@ -70,10 +70,22 @@ pub(super) fn check(found: &mut Checkup, home: &Home, io: &Io) {
         Err(error) => found.error("ledger", &error),
     }
     self::tiles(found, tiles);
-    match why {
+    match why.or_else(|| other_copy(home, &head_dir)) {
         Some(why) => found.error(looked_at(&why), &why.into()),
         None => head(found, &head_dir),
     }
+}
+
+/// Who writes to another copy, so that nobody can to this one; whoever has this one by now is no
+/// hindrance.
+fn other_copy(home: &Home, head_dir: &Path) -> Option<OpenError> {
+    let here = home.dir.canonicalize().ok();
+    SledStore::copy_in_use(head_dir).filter(|error| {
+        let OpenError::CopyInUse { holder, .. } = error else {
+            return true;
+        };
+        holder.as_ref().map(|holder| &holder.home) != here.as_ref()
+    })
 }
 
 /// What it was that forbids writing.

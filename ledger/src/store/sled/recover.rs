@@ -40,14 +40,15 @@ fn failed(folder: &Path) -> impl Fn(io::Error) -> OpenError {
 }
 
 fn open_half(folder: &Path, half: log::Half, write: bool) -> Result<File, OpenError> {
+    let path = log::path(folder, half);
     log::open(folder, half, write).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            OpenError::Damaged(format!("file {half} of its log is missing"))
+            OpenError::Damaged(format!("its log {} is missing", path.display()))
         }
         io::ErrorKind::InvalidData => {
-            OpenError::Damaged(format!("file {half} of its log: {source}"))
+            OpenError::Damaged(format!("its log {}: {source}", path.display()))
         }
-        _ => failed(folder)(source),
+        _ => failed(&path)(source),
     })
 }
 
