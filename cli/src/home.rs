@@ -226,8 +226,8 @@ impl Home {
         Ok(staged)
     }
 
-    /// Removes the head file of a ledger whose home never had its name: it is still in the folder in
-    /// which it was made, and what never had its name was never used.
+    /// Removes the head file of a ledger whose home never had its name: it is still in the folder
+    /// in which it was made, and what never had its name was never used.
     fn forget(&self, left: &Staging, note: &str) {
         let Ok(ledger) = note.parse::<LedgerId>() else {
             return;

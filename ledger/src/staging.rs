@@ -1,8 +1,8 @@
 //! Folders in which something is made before it has its name, beside the place that it will have.
 //!
 //! Each holds a file that is locked for as long as its maker lives. One that nobody locks was left
-//! behind: whoever makes the next folder there removes it, and nothing else. One with a note of what
-//! else was made waits for whoever knows how to remove that.
+//! behind: whoever makes the next folder there removes it, and nothing else. One with a note of
+//! what else was made waits for whoever knows how to remove that.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
