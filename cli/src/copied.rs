@@ -32,7 +32,11 @@ pub(crate) fn open(home: &Home, head_dir: &Path, temporary: &Path) -> Result<Cop
             Ok(scratch) => scratch,
             Err(source) => {
                 let doing = "making a folder for a copy of the store";
-                failed.get_or_insert(OpenError::Io { doing, source });
+                failed.get_or_insert(OpenError::Io {
+                    doing,
+                    path: place,
+                    source,
+                });
                 continue;
             }
         };
@@ -50,7 +54,12 @@ pub(crate) fn open(home: &Home, head_dir: &Path, temporary: &Path) -> Result<Cop
     }
     let source = io::Error::from(ErrorKind::NotFound);
     let doing = "looking for a place for a copy of the store";
-    Err(failed.unwrap_or(OpenError::Io { doing, source }))
+    let path = home.dir.clone();
+    Err(failed.unwrap_or(OpenError::Io {
+        doing,
+        path,
+        source,
+    }))
 }
 
 fn places(home: &Home, temporary: &Path) -> impl Iterator<Item = PathBuf> {

@@ -13,9 +13,6 @@ use placet_ledger::answers::CoverageError;
 use placet_ledger::error::LedgerError;
 use placet_ledger::run::Rejection;
 use placet_ledger::store::ReadError;
-use placet_ledger::store::head::HeadError;
-use placet_ledger::store::seal::KeyFileError;
-use placet_ledger::store::sled::OpenError;
 use placet_ledger::view::LookupError;
 
 use crate::exit::ExitStatus;
@@ -353,50 +350,6 @@ impl From<LookupError> for CommandError {
                 .hint(EVERY_RUN),
             LookupError::Ambiguous { .. } => Self::usage(error).hint("give more digits"),
         }
-    }
-}
-
-impl From<OpenError> for CommandError {
-    fn from(error: OpenError) -> Self {
-        let loss = "nothing is written to it until that is understood: placet audit verify";
-        match &error {
-            OpenError::Missing(_) => Self::new(Kind::NotFound, error)
-                .hint("placet run makes a ledger; --home or PLACET_HOME names another one"),
-            OpenError::InUse { .. } => Self::new(Kind::Conflict, error)
-                .hint("one process at a time holds a ledger; try again when it is done"),
-            OpenError::CopyInUse { .. } => Self::new(Kind::Conflict, error)
-                .hint("try again when that process is done")
-                .hint("keep one copy alone: the one that falls behind is refused from then on"),
-            OpenError::Clock => Self::new(Kind::Failed, error)
-                .hint("set the clock: records are stamped with its time"),
-            OpenError::Head(HeadError::Io { .. }) => Self::new(Kind::Failed, error)
-                .hint("it lies under XDG_STATE_HOME (~/.local/state), where it must be yours to write")
-                .hint("what only reads works without that"),
-            OpenError::Keys(KeyFileError::Io { .. }) => Self::new(Kind::Failed, error)
-                .hint("the file keys of the home must be yours to write")
-                .hint("what only reads works without that"),
-            OpenError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
-                Self::new(Kind::Failed, error).hint("make room on disk, then try again")
-            }
-            OpenError::Exists(_) | OpenError::Io { .. } => Self::new(Kind::Failed, error),
-            OpenError::HeadMissing => Self::new(Kind::Integrity, error)
-                .hint("it lies under XDG_STATE_HOME (~/.local/state): is that as it was?")
-                .hint(loss),
-            OpenError::Damaged(_)
-            | OpenError::HeadWithoutStore
-            | OpenError::KeysMissing
-            | OpenError::KeysWithoutStore
-            | OpenError::Behind { .. }
-            | OpenError::Forked { .. }
-            | OpenError::Head(_)
-            | OpenError::Keys(_) => Self::new(Kind::Integrity, error).hint(loss),
-        }
-    }
-}
-
-impl From<std::io::Error> for CommandError {
-    fn from(error: std::io::Error) -> Self {
-        Self::new(Kind::Failed, error)
     }
 }
 

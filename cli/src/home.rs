@@ -1,6 +1,6 @@
 //! The home: the folder that holds a ledger, made whole under another name and renamed once.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -24,6 +24,7 @@ use rustix::process::getpid;
 use crate::args::GlobalArgs;
 use crate::error::{CommandError, Kind};
 use crate::io::Io;
+use crate::unusable::cannot_use;
 
 /// Our folder under one of the folders that the desktop specification names.
 fn under(io: &Io, xdg: &str, rest: &str) -> Option<PathBuf> {
@@ -40,6 +41,9 @@ const RUNNING: &str = "running";
 
 /// Beside a head file: the path of the home that it is for.
 const HOME_NOTE: &str = "home";
+
+/// A home while it is made; what is made of it before that has a name that begins so.
+const STAGED: &str = "home";
 
 /// Where everything of one ledger lies.
 #[derive(Debug, Clone)]
@@ -118,9 +122,13 @@ impl Home {
             return Ok(());
         }
         let new = folder.join(format!("{HOME_NOTE}.{}", std::process::id()));
-        write_new(&new, here)?;
-        fs::rename(new, path)?;
-        Ok(fs::File::open(folder)?.sync_all()?)
+        let noted = write_new(&new, here)
+            .and_then(|()| fs::rename(&new, &path))
+            .and_then(|()| fs::File::open(folder)?.sync_all());
+        if noted.is_err() {
+            drop(fs::remove_file(&new));
+        }
+        noted.map_err(cannot_use("note which home it is for in", &path))
     }
 
     /// The folder of a head file for this home, of which the home itself is gone.
@@ -199,23 +207,54 @@ impl Home {
     pub(crate) fn staged(&self) -> Result<Staged, CommandError> {
         let folder = stage(&self.dir)?;
         let home = Self {
-            dir: folder.path().join("home"),
+            dir: folder.path().join(STAGED),
             ..self.clone()
         };
-        Ok(Staged {
-            home,
-            _folder: folder,
-        })
+        Ok(Staged { home, folder })
+    }
+
+    /// The same for a new ledger, whose head file lies outside of it: what one leaves that is
+    /// killed is known by the note of it, and removed by the next one.
+    pub(crate) fn staged_for(&self, ledger: LedgerId) -> Result<Staged, CommandError> {
+        // What cannot be looked for stays where it is.
+        for (left, note) in Staging::left(&self.dir).unwrap_or_default() {
+            self.forget(&left, &note);
+        }
+        let staged = self.staged()?;
+        let noted = staged.folder.note(&ledger.to_string());
+        noted.map_err(cannot_use("write a note in", staged.folder.path()))?;
+        Ok(staged)
+    }
+
+    /// Removes the head file of a ledger whose home never had its name: it is still in the folder
+    /// in which it was made, and what never had its name was never used.
+    fn forget(&self, left: &Staging, note: &str) {
+        let Ok(ledger) = note.parse::<LedgerId>() else {
+            return;
+        };
+        let head = self.head_dir(ledger);
+        let is_home = |name: &OsStr| name.as_bytes().starts_with(STAGED.as_bytes());
+        let unnamed =
+            names(left.path()).is_some_and(|names| names.iter().any(|name| is_home(name)));
+        // Whoever opens a home notes it here.
+        let made = |name: &OsString| name == "head" || name == "holder";
+        let unused = names(&head).is_some_and(|names| names.iter().all(made));
+        if unnamed
+            && unused
+            && let Err(error) = fs::remove_dir_all(&head)
+        {
+            tracing::debug!(path = %head.display(), %error, "it cannot be removed");
+        }
     }
 
     /// Puts what was made in its place, and lets the folder go in which it was made.
     pub(crate) fn adopt(&self, staged: Staged) -> Result<(), CommandError> {
-        fs::rename(&staged.home.dir, &self.dir)?;
+        let failed = || cannot_use("make the home", &self.dir);
+        fs::rename(&staged.home.dir, &self.dir).map_err(failed())?;
         drop(staged);
-        if let Some(parent) = self.dir.parent() {
-            fs::File::open(parent)?.sync_all()?;
-        }
-        Ok(())
+        let parent = self.dir.parent().map(fs::File::open);
+        let synced = parent.map_or(Ok(()), |parent| parent?.sync_all());
+        synced.map_err(failed())
     }
 
     /// Makes the folders above it.
@@ -274,10 +313,11 @@ impl Home {
     fn furnish_places(&self, host: Option<HostId>) -> Result<(), CommandError> {
         let host = host.unwrap_or_else(|| HostId::new(uuid::Uuid::new_v4()));
         self.write("host", host.to_string().as_bytes())?;
-        private_dir(&self.locks())?;
-        private_dir(&self.running())?;
-        private_dir(&self.driving())?;
-        Ok(fs::File::open(&self.dir)?.sync_all()?)
+        for folder in [self.locks(), self.running(), self.driving()] {
+            private_dir(&folder).map_err(cannot_use("make the folder", &folder))?;
+        }
+        let synced = fs::File::open(&self.dir).and_then(|folder| folder.sync_all());
+        synced.map_err(cannot_use("sync the folder", &self.dir))
     }
 
     fn write_key(&self, name: &str) -> Result<PublicKey, CommandError> {
@@ -294,7 +334,8 @@ impl Home {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), CommandError> {
-        Ok(write_new(&self.dir.join(name), bytes)?)
+        let path = self.dir.join(name);
+        write_new(&path, bytes).map_err(cannot_use("write", &path))
     }
 
     /// The random id of this machine, as the home keeps it.
@@ -314,7 +355,13 @@ impl Home {
 #[derive(Debug)]
 pub(crate) struct Staged {
     pub(crate) home: Home,
-    _folder: Staging,
+    folder: Staging,
+}
+
+/// The names in a folder, where it can be read.
+fn names(folder: &Path) -> Option<Vec<OsString>> {
+    let entries = fs::read_dir(folder).ok()?;
+    entries.map(|entry| Some(entry.ok()?.file_name())).collect()
 }
 
 fn stage(place: &Path) -> Result<Staging, CommandError> {

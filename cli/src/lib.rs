@@ -12,12 +12,15 @@ pub mod exit;
 mod home;
 mod in_force;
 pub mod io;
+mod lost;
 mod models;
 mod open;
 mod opening;
 mod reading;
 pub mod terminal;
 mod ui;
+mod unopened;
+mod unusable;
 mod wire;
 mod wiring;
 

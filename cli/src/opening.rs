@@ -22,12 +22,13 @@ use placet_ledger::remote::client::ConnectError;
 use placet_ledger::remote::{
     Build, ClientKeys, HelloError, OwnerKeys, PROTOCOL, SocketKey, socket,
 };
-use placet_ledger::store::sled::{OpenError, SledStore, StoreLock};
+use placet_ledger::store::sled::{SledStore, StoreLock};
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 
 use crate::error::{CommandError, Kind};
 use crate::home::Home;
+use crate::unusable::cannot_use;
 
 /// The format of stores that this release writes.
 pub(crate) const STORE_FORMAT: u32 = 1;
@@ -75,6 +76,10 @@ impl Opening {
     async fn find(&self) -> Result<Door, CommandError> {
         let until = SystemClock.monotonic_ms().saturating_add(LOOKED_MS);
         loop {
+            // It would be waited for in vain, and for longer than that.
+            if let Some(error) = SledStore::stopped_owner_at(&self.home.dir) {
+                return Err(error.into());
+            }
             if let Some(door) = self.connect().await? {
                 return Ok(door);
             }
@@ -82,8 +87,7 @@ impl Opening {
                 return self.hold(lock).await;
             }
             if SystemClock.monotonic_ms() >= until {
-                let pid = SledStore::owner_at(&self.home.dir);
-                let error = CommandError::from(OpenError::InUse { pid });
+                let error = CommandError::from(SledStore::in_use(&self.home.dir));
                 return Err(match self.why_alone() {
                     Some(why) => error.hint(why),
                     None => error,
@@ -120,8 +124,7 @@ impl Opening {
             }
             Err(error) => {
                 let socket = self.home.dir.join(socket::NAME);
-                let what = format!("cannot connect to {}: {error}", socket.display());
-                return Err(CommandError::new(Kind::Failed, what));
+                return Err(cannot_use("connect to", &socket)(error));
             }
         };
         let keys = ClientKeys {
@@ -266,10 +269,11 @@ impl Home {
         let new = self.dir.join("socket.key.new");
         let mut options = OpenOptions::new();
         let options = options.write(true).create(true).truncate(true).mode(0o600);
-        let mut file = regular::open(options, &new)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&new, &path)?;
+        let write = |mut file: fs::File| file.write_all(&bytes).and_then(|()| file.sync_all());
+        let made = regular::open(options, &new).and_then(write);
+        made.map_err(cannot_use("make the key of the socket in", &new))?;
+        let named = fs::rename(&new, &path);
+        named.map_err(cannot_use("make the key of the socket in", &path))?;
         Ok(SocketKey::from_bytes(bytes))
     }
 }

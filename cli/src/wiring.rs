@@ -41,6 +41,7 @@ use crate::open::{Open, Told};
 use crate::opening::{Opening, STORE_FORMAT};
 use crate::terminal;
 use crate::ui::{Printer, text};
+use crate::unusable::cannot;
 
 /// What a verb works with.
 pub(crate) struct Wiring<'a> {
@@ -82,7 +83,8 @@ impl<'a> Wiring<'a> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
-            .build()?;
+            .build()
+            .map_err(cannot("start the threads of this process"))?;
         Ok(Self {
             global,
             home,
@@ -359,8 +361,8 @@ impl<'a> Wiring<'a> {
                 .hint(format!("put the home back, or remove {left} to begin anew")));
         }
         self.home.make_parents()?;
-        let staged = self.home.staged()?;
         let ledger = LedgerId::new(uuid::Uuid::new_v4());
+        let staged = self.home.staged_for(ledger)?;
         let made = self
             .build(&staged.home, ledger)
             .and_then(|()| self.home.adopt(staged));

@@ -33,12 +33,14 @@ mod errors;
 #[cfg(feature = "system-tests")]
 mod escape;
 mod grants;
+mod half_made;
 mod holders;
 mod holes;
 mod hosted;
 mod live_policy;
 #[cfg(feature = "local-model")]
 mod local_model;
+mod named_files;
 mod near;
 mod odd_files;
 mod plugin;

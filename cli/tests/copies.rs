@@ -34,6 +34,20 @@ fn two_copies_in_use_execute_an_approved_call_once() {
         let read = world.call(&args);
         assert_eq!(read.code, 0, "{args:?}: {}", read.stderr);
     }
+    // And nobody is told that all is well with the second one.
+    let looked = world.call(&["--home", "second", "doctor"]);
+    assert_eq!(looked.code, 1, "{}", looked.stdout);
+    let fails = looked
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("fail"));
+    let fails: Vec<_> = fails.collect();
+    assert!(
+        matches!(&fails[..], [line] if line.contains("head file") && line.contains(&told)),
+        "{fails:?}"
+    );
+    let looked = world.call(&["doctor"]);
+    assert_eq!(looked.code, 0, "{}", looked.stdout);
     // Whoever comes to the first one by its socket is served as ever.
     assert_eq!(world.call(&["runs", "approve", run]).code, 0);
     assert!(lines.any(|line| line.unwrap().contains("run.finished")));

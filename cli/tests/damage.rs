@@ -82,7 +82,7 @@ fn a_missing_head_or_key_file_is_a_finding() {
     fs::rename(&state, world.path("state/elsewhere")).unwrap();
     insta::assert_snapshot!(world.show(&["audit", "verify"]), @r"
     NOT OK: 1 finding
-      head_missing: the head file of the store is missing
+      head_missing: the head file of the store is missing: <dir>/state/placet/<id>/head
       size       14 records
       root       <digest>
       contents   18 readable, 0 not

@@ -82,6 +82,7 @@ fn a_machine_without_a_ledger_is_well_and_stays_as_it_is() {
     ok    folders above  nobody else can write to them
     ok    head folders   nobody else can write to them
     ok    ledger         none yet: placet run makes one
+    ok    writing        nothing forbids to write to home and head folders
     ok    space          <n> MiB free where the home is
     ok    config         none at <dir>/person/.config/placet/config.toml: the defaults hold
     ok    workspace      no <dir>/placet.toml: nothing is denied
@@ -112,6 +113,7 @@ fn a_home_is_looked_at_and_not_changed() {
     ok    clock          not behind the newest record
     ok    tiles          all there, and as long as they were
     ok    head file      agrees, at 14 records
+    ok    writing        nothing forbids to write to home and head folders
     ok    space          <n> MiB free where the home is
     ok    config         none at <dir>/person/.config/placet/config.toml: the defaults hold
     ok    workspace      no <dir>/placet.toml: nothing is denied
@@ -174,6 +176,11 @@ fn a_home_is_looked_at_and_not_changed() {
         {
           "check": "head_file",
           "detail": "agrees, at 14 records",
+          "status": "ok"
+        },
+        {
+          "check": "writing",
+          "detail": "nothing forbids to write to home and head folders",
           "status": "ok"
         },
         {
@@ -347,6 +354,79 @@ fn a_ledger_that_is_not_as_it_was_written_is_told_with_its_own_exit_code() {
 }
 
 #[test]
+fn what_is_said_of_a_lost_file_is_true_of_that_one() {
+    for (name, check, said) in [
+        ("ledger.key", "key_files", "no backup holds it"),
+        ("host", "key_files", "segment.started"),
+        (
+            "keys",
+            "key_files",
+            "a backup has its contents under keys of its own",
+        ),
+        ("HEAD/head", "head_file", "no backup holds it"),
+    ] {
+        let world = world();
+        let ledger = SledStore::ledger_at(&world.path("data/placet")).unwrap();
+        let path = match name.strip_prefix("HEAD/") {
+            Some(name) => world
+                .path("state/placet")
+                .join(ledger.to_string())
+                .join(name),
+            None => world.path("data/placet").join(name),
+        };
+        fs::remove_file(&path).unwrap();
+        let hints = hints(&world, check);
+        assert!(hints.contains(said), "{name}: {hints}");
+        assert!(
+            !hints.contains("from a backup of this home"),
+            "{name}: {hints}"
+        );
+    }
+    // Something else in their place is told with what brings them back.
+    for (name, said) in [
+        ("home", "makes it anew"),
+        ("holder", "makes it anew"),
+        ("head", "no backup holds it"),
+    ] {
+        let world = world();
+        let ledger = SledStore::ledger_at(&world.path("data/placet")).unwrap();
+        let path = world
+            .path("state/placet")
+            .join(ledger.to_string())
+            .join(name);
+        drop(fs::remove_file(&path));
+        fs::create_dir(&path).unwrap();
+        let hints = hints(&world, "home_files");
+        assert!(hints.contains(said), "{name}: {hints}");
+        let failing = failing(&world, "home_files").remove(0);
+        let told = format!("{} is a folder", path.display());
+        assert!(failing.contains(&told), "{failing}");
+    }
+    for name in ["socket", "socket.key", "recovery.key"] {
+        let world = world();
+        let path = world.path("data/placet").join(name);
+        drop(fs::remove_file(&path));
+        fs::create_dir(&path).unwrap();
+        mode(&path, 0o700);
+        let (code, found) = findings(&world);
+        assert_eq!(code, 1);
+        assert!(
+            found.contains(&String::from("fail home_files")),
+            "{name}: {found:?}"
+        );
+    }
+}
+
+/// What can be done about a check that fails.
+fn hints(world: &World, check: &str) -> String {
+    let shown = world.call(&["--json", "doctor"]);
+    let doctor: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let mut checks = doctor["checks"].as_array().unwrap().iter();
+    let of = checks.find(|one| one["check"] == check && one["status"] == "fail");
+    of.unwrap()["hint"].as_str().unwrap().to_owned()
+}
+
+#[test]
 fn a_config_that_cannot_be_read_is_told_with_the_rest() {
     let world = world();
     fs::write(
@@ -367,6 +447,7 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
     ok    clock          not behind the newest record
     ok    tiles          all there, and as long as they were
     ok    head file      agrees, at 14 records
+    ok    writing        nothing forbids to write to home and head folders
     ok    space          <n> MiB free where the home is
     ok    config         <dir>/config.toml, agents: reader, writer
     ok    workspace      <dir>/placet.toml, denied: rm
@@ -394,6 +475,7 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
     ok    clock          not behind the newest record
     ok    tiles          all there, and as long as they were
     ok    head file      agrees, at 14 records
+    ok    writing        nothing forbids to write to home and head folders
     ok    space          <n> MiB free where the home is
     fail  config         <dir>/config.toml:1: unknown field `agent`, expected one of `agents`, `containment`, `rules`, `classifier`, `plugin`
                          hint: did you mean agents?

@@ -66,7 +66,7 @@ fn an_export_that_is_not_there_is_named() {
     error: cannot read the export <dir>/none.jsonl: No such file or directory (os error 2)
     -- exit 4 --
     ");
-    assert_eq!(world.call(&["audit", "verify", "ws"]).code, 1);
+    assert_eq!(world.call(&["audit", "verify", "ws"]).code, 64);
     let world = World::parked();
     insta::assert_snapshot!(world.show(&["audit", "export", "--out", "no/such/file"]), @r"
     -- stderr --

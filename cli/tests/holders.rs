@@ -16,8 +16,9 @@ use placet_ledger::owner::Parts;
 use placet_ledger::remote::{Build, OwnerKeys, PROTOCOL, SocketKey, socket};
 use placet_ledger::store::sled::SledStore;
 use ring::signature::Ed25519KeyPair;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 
+use crate::read_only::copy;
 use crate::support::{Output, World, spawn};
 
 const SOCKET: &str = "data/placet/socket";
@@ -230,4 +231,36 @@ fn without_the_key_of_the_ledger_one_process_at_a_time_uses_it() {
     let holder = Holder::new(&world);
     approved(&world);
     drop(holder);
+}
+
+#[test]
+fn a_holder_that_is_stopped_is_said_to_be() {
+    let world = World::parked_as_user();
+    copy(&world.path("data/placet"), &world.path("second"));
+    let holder = Holder::new(&world);
+    let id = holder.0.id();
+    let pid = Pid::from_child(&holder.0);
+    kill_process(pid, Signal::STOP).unwrap();
+    // It is stopped once the system says so.
+    rustix::process::waitpid(Some(pid), WaitOptions::UNTRACED).unwrap();
+    let stopped = format!("the store is in use by process {id}, which is stopped");
+    let go_on = format!("kill -CONT {id} lets it go on");
+    refused(&world, 5, &[&stopped, &go_on]);
+    let looked = world.call(&["doctor"]);
+    assert_eq!(looked.code, 1, "{}", looked.stdout);
+    let of_ledger = looked.stdout.lines().find(|line| line.contains(&stopped));
+    assert!(
+        of_ledger.unwrap().starts_with("fail  ledger"),
+        "{}",
+        looked.stdout
+    );
+    let other = world.call(&["--home", "second", "runs", "approve", world.run()]);
+    assert_eq!(other.code, 5, "{}", other.stderr);
+    let home = world.path("data/placet").canonicalize().unwrap();
+    let told = format!("process {id} has {} open and is stopped", home.display());
+    for told in [&told, &go_on] {
+        assert!(other.stderr.contains(told), "{told}: {}", other.stderr);
+    }
+    kill_process(pid, Signal::CONT).unwrap();
+    approved(&world);
 }

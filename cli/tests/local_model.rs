@@ -99,11 +99,17 @@ fn a_real_model_says_something_that_is_recorded_and_paid_for() {
     assert!((1..=48).contains(&output), "{body}");
     assert!(["end", "length"].contains(&body["stop"].as_str().unwrap()));
     let micros = input + 2 * output;
-    assert_eq!(body["cost_usd"], format!("0.{micros:06}").trim_end_matches('0'));
+    assert_eq!(
+        body["cost_usd"],
+        format!("0.{micros:06}").trim_end_matches('0')
+    );
     let content = &replied["content"];
     assert!(!content["reply"].as_str().unwrap().trim().is_empty());
     let told = content["provider"].to_string();
-    assert!(told.contains("gemma-3-270m") && told.contains(&server.base_url), "{told}");
+    assert!(
+        told.contains("gemma-3-270m") && told.contains(&server.base_url),
+        "{told}"
+    );
     // It replays from the record, with no server to ask.
     drop(server);
     let replayed = world.call(&["runs", "replay", id]);

@@ -75,6 +75,17 @@ fn what_cannot_be_changed_can_be_read_and_verified() {
     for (path, mode) in [(world.dir.path(), 0o755), (&world.path("tmp"), 0o777)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
+    let doctor = || {
+        let looked = call(&world, NOBODY, &["doctor"]);
+        let said = String::from_utf8(looked.stdout).unwrap();
+        let line = said.lines().find(|line| line.contains("  writing"));
+        (looked.status.code(), line.unwrap_or(&said).to_owned())
+    };
+    for folder in ["data", "state"] {
+        give(&world.path(folder), NOBODY, (0o600, 0o700));
+    }
+    let (code, writing) = doctor();
+    assert!(writing.starts_with("ok"), "{code:?}: {writing}");
     // The head files alone, then everything.
     for modes in [[(0o600, 0o700), (0o400, 0o500)], [(0o400, 0o500); 2]] {
         for (folder, modes) in ["data", "state"].into_iter().zip(modes) {
@@ -95,11 +106,23 @@ fn what_cannot_be_changed_can_be_read_and_verified() {
             let shown = String::from_utf8_lossy(&output.stdout);
             assert!(!shown.contains("cannot"), "{args:?}: {shown}");
         }
+        let (code, writing) = doctor();
+        assert_eq!(code, Some(1), "{modes:?}: {writing}");
+        let head = world.path("state/placet").display().to_string();
+        let home = world.path("data/placet").display().to_string();
+        let named = if modes[0] == modes[1] { home } else { head };
+        let said = format!("cannot write to {named}");
+        assert!(
+            writing.starts_with("fail") && writing.contains(&said),
+            "{writing}"
+        );
         // What records something says what it lacks, and finds no damage.
         let run = world.run();
         let refused = call(&world, NOBODY, &["runs", "reject", run, "--note", "no"]);
         let said = String::from_utf8_lossy(&refused.stderr);
         assert_eq!(refused.status.code(), Some(1), "{modes:?}: {said}");
+        assert!(said.contains(&named), "{modes:?}: {said}");
+        assert!(said.contains("must be yours"), "{modes:?}: {said}");
     }
     // Where nothing can be written for temporary files either, the copy lies in memory.
     give(&world.path("tmp"), 0, (0o600, 0o700));

@@ -40,6 +40,9 @@ impl fmt::Display for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Here => f.write_str("this process"),
+            Self::Process(process) if process.is_stopped() => {
+                write!(f, "process {}, which is stopped", process.pid())
+            }
             Self::Process(process) => write!(f, "process {}", process.pid()),
             Self::Unnamed => f.write_str("a process that has not said its id yet"),
         }

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::fs::OpenOptions;
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use placet_ledger::containment::Level;
 use placet_ledger::id::Name;
-use rustix::fs::OFlags;
+use placet_ledger::regular;
 
 use crate::classify::{Classifier, Judges, Plugin, Program};
 use crate::engine::{Outfit, OutfitError};
@@ -28,23 +26,9 @@ const TEXT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// The text of a file that people write: a regular one, of a size that has an end.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
-    // Opening a pipe would wait for somebody to write to it.
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(wrong("it is not a regular file"));
-    }
-    let mut text = String::new();
-    let mut bounded = file.take(TEXT_BYTES_MAX.saturating_add(1));
-    bounded.read_to_string(&mut text)?;
-    if bounded.limit() == 0 {
-        return Err(wrong("it is larger than 64 MiB"));
-    }
-    Ok(text)
+    let bytes = regular::read_named(path, TEXT_BYTES_MAX)?;
+    let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8");
+    String::from_utf8(bytes).map_err(wrong)
 }
 
 /// The prefix of script models' names.

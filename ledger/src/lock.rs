@@ -33,6 +33,14 @@ pub(crate) fn is_at(path: &Path, file: &File) -> io::Result<bool> {
 
 /// Neither a link is followed nor a pipe waited for.
 pub(crate) fn flags() -> i32 {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    flags_of_named() | bits(OFlags::NOFOLLOW)
+}
+
+/// Of a file that a person named: no pipe is waited for.
+pub(crate) fn flags_of_named() -> i32 {
+    bits(OFlags::NONBLOCK | OFlags::CLOEXEC)
+}
+
+fn bits(flags: OFlags) -> i32 {
     i32::try_from(flags.bits()).unwrap_or_default()
 }

@@ -4,6 +4,8 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -72,12 +74,40 @@ pub fn namespace() -> io::Result<String> {
     Ok(link.to_string_lossy().into_owned())
 }
 
-/// When the process started that has this pid now.
-fn start(pid: i32) -> Option<u64> {
+/// What the system says of the process that has this pid now, from its state on.
+fn stat(pid: i32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name may hold anything, brackets and blanks too.
     let (_, rest) = stat.rsplit_once(") ")?;
-    rest.split_ascii_whitespace().nth(19)?.parse().ok()
+    Some(rest.to_owned())
+}
+
+/// When the process started that has this pid now.
+fn start(pid: i32) -> Option<u64> {
+    stat(pid)?.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// Whether the process that has this pid now was stopped, and does nothing until it is continued.
+fn is_stopped(pid: i32) -> bool {
+    let stopped = |stat: String| stat.starts_with(['T', 't']);
+    stat(pid).is_some_and(stopped)
+}
+
+/// Whether a process that was noted by its pid alone is stopped: one of this host that has the file
+/// open on which it was noted, so that it is no other one that has the same pid.
+pub fn is_stopped_with(pid: u32, file: &Path) -> bool {
+    let Ok(pid) = i32::try_from(pid) else {
+        return false;
+    };
+    let id = |there: fs::Metadata| (there.dev(), there.ino());
+    let Ok(file) = fs::symlink_metadata(file).map(id) else {
+        return false;
+    };
+    let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return false;
+    };
+    let mut open = open.filter_map(|entry| fs::metadata(entry.ok()?.path()).ok());
+    is_stopped(pid) && open.any(|open| id(open) == file)
 }
 
 impl Process {
@@ -101,6 +131,13 @@ impl Process {
     /// The user it runs as.
     pub fn uid(&self) -> u32 {
         self.uid
+    }
+
+    /// Whether it is stopped, where that can be seen from here.
+    pub fn is_stopped(&self) -> bool {
+        let here = boot().is_ok_and(|boot| boot == self.boot)
+            && namespace().is_ok_and(|namespace| namespace == self.namespace);
+        here && start(self.pid) == Some(self.start) && is_stopped(self.pid)
     }
 
     /// Whether it is this process.

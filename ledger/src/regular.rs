@@ -1,4 +1,5 @@
-//! Opening the files of a home: what is no regular file is said to be none, and never waited for.
+//! Opening files, of a home or that a person names: what is no regular file is said to be none, and
+//! never waited for.
 //!
 //! Opening a pipe waits for somebody at its other end, and a device may have no end.
 
@@ -7,7 +8,7 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use crate::lock::flags;
+use crate::lock::{flags, flags_of_named};
 
 /// Opens a file as the options say; a link is not followed.
 pub fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
@@ -33,6 +34,38 @@ pub fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 /// Opens a file to read it.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     open(OpenOptions::new().read(true), path)
+}
+
+/// Opens a file that a person named, to read it: it lies where they keep it, so links are followed.
+pub fn open_named(path: &Path) -> io::Result<File> {
+    // Opening a socket fails by itself, in the words of the system.
+    let kind = fs::metadata(path)?.file_type();
+    if !kind.is_file() {
+        return Err(other(kind));
+    }
+    let mut options = OpenOptions::new();
+    let file = options
+        .read(true)
+        .custom_flags(flags_of_named())
+        .open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        Ok(file)
+    } else {
+        Err(other(kind))
+    }
+}
+
+/// All bytes of a file that a person named; more than so many are an error, and no part of it.
+pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open_named(path)?;
+    let mut bytes = Vec::new();
+    let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(read).is_ok_and(|read| read <= most) {
+        return Ok(bytes);
+    }
+    let what = format!("it has more than {most} bytes");
+    Err(io::Error::new(ErrorKind::FileTooLarge, what))
 }
 
 /// All bytes of a file.
@@ -79,6 +112,39 @@ mod tests {
     use rustix::fs::{CWD, Mode, mkfifoat};
 
     use super::*;
+
+    #[test]
+    fn a_file_that_a_person_named_may_be_a_link_and_has_an_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "text").unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        mkfifoat(CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        let _listener = UnixListener::bind(at("socket")).unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        symlink("/dev/zero", at("endless")).unwrap();
+        symlink(at("pipe"), at("waiting")).unwrap();
+        for name in ["file", "link"] {
+            assert_eq!(read_named(&at(name), 4).unwrap(), b"text");
+            let error = read_named(&at(name), 3).unwrap_err();
+            let told = (error.kind(), error.to_string());
+            let what = String::from("it has more than 3 bytes");
+            assert_eq!(told, (ErrorKind::FileTooLarge, what));
+        }
+        for (name, said) in [
+            ("folder", "it is a folder and no file"),
+            ("pipe", "it is a pipe and no file"),
+            ("waiting", "it is a pipe and no file"),
+            ("socket", "it is a socket and no file"),
+            ("endless", "it is a device and no file"),
+        ] {
+            let error = read_named(&at(name), 4).unwrap_err();
+            let told = (error.kind(), error.to_string());
+            assert_eq!(told, (ErrorKind::InvalidData, said.to_owned()), "{name}");
+        }
+        let missing = open_named(&at("missing")).unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
+    }
 
     #[test]
     fn what_is_no_file_is_named_however_it_is_opened() {

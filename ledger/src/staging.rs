@@ -1,11 +1,12 @@
 //! Folders in which something is made before it has its name, beside the place that it will have.
 //!
 //! Each holds a file that is locked for as long as its maker lives. One that nobody locks was left
-//! behind: whoever makes the next folder there removes it, and nothing else.
+//! behind: whoever makes the next folder there removes it, and nothing else. One with a note of
+//! what else was made waits for whoever knows how to remove that.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use rustix::process::getuid;
 use uuid::Builder;
 
 use crate::lock::{flags, is_at, try_lock};
+use crate::regular::read_named;
 
 /// What stands between the name of what is made and the digits of the folder.
 const NEW: &[u8] = b".new-";
@@ -24,6 +26,12 @@ const DIGITS: usize = 32;
 
 /// The file that is locked.
 const MARK: &str = "placet-is-at-work";
+
+/// The note of what was made elsewhere.
+const NOTE: &str = "made-elsewhere";
+
+/// More than any note has.
+const NOTE_BYTES_MAX: u64 = 1024;
 
 /// How often another name is tried where somebody took the folder for one that was left.
 const TRIES_MAX: usize = 100;
@@ -38,10 +46,7 @@ pub struct Staging {
 impl Staging {
     /// Makes one beside `place`, for its owner alone, once those that were left there are removed.
     pub fn beside(place: &Path) -> io::Result<Self> {
-        let parent = match place.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            Some(_) | None => Path::new("."),
-        };
+        let parent = parent(place);
         if let Err(error) = remove_left(parent) {
             tracing::debug!(path = %parent.display(), %error, "what was left is not looked for");
         }
@@ -64,6 +69,31 @@ impl Staging {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
+    /// Notes durably what is made elsewhere from now on.
+    pub fn note(&self, what: &str) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create_new(true).mode(0o600);
+        let mut file = options.open(self.path.join(NOTE))?;
+        file.write_all(what.as_bytes())?;
+        file.sync_all()?;
+        [self.path.as_path(), parent(&self.path)]
+            .into_iter()
+            .try_for_each(|folder| File::open(folder)?.sync_all())
+    }
+
+    /// Those beside `place` that were left with a note, which this process has from now on.
+    pub fn left(place: &Path) -> io::Result<Vec<(Self, String)>> {
+        let mut left = Vec::new();
+        for path in named_so(parent(place))? {
+            let note = read_named(&path.join(NOTE), NOTE_BYTES_MAX);
+            let note = note.ok().and_then(|note| String::from_utf8(note).ok());
+            if let (Some(note), Ok(Some(lock))) = (note, lock_left(&path)) {
+                left.push((Self { path, _lock: lock }, note));
+            }
+        }
+        Ok(left)
+    }
+
     /// The folder. It holds the mark already: what is made lies in a folder below.
     pub fn path(&self) -> &Path {
         &self.path
@@ -75,6 +105,14 @@ impl Drop for Staging {
         if let Err(error) = remove(&self.path) {
             tracing::warn!(path = %self.path.display(), %error, "a folder was left behind");
         }
+    }
+}
+
+/// The folder in which something lies.
+fn parent(place: &Path) -> &Path {
+    match place.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        Some(_) | None => Path::new("."),
     }
 }
 
@@ -94,31 +132,48 @@ fn remove(folder: &Path) -> io::Result<()> {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             fs::remove_dir_all(entry.path())?;
-        } else if entry.file_name() != MARK {
+        } else if ![MARK, NOTE]
+            .map(OsStr::new)
+            .contains(&entry.file_name().as_os_str())
+        {
             fs::remove_file(entry.path())?;
         }
+    }
+    match fs::remove_file(folder.join(NOTE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
     }
     fs::remove_file(folder.join(MARK))?;
     fs::remove_dir(folder)
 }
 
-/// Removes the folders that others of this user left here.
+/// Removes the folders that others of this user left here, but for those with a note.
 fn remove_left(parent: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(parent)? {
-        let entry = entry?;
-        if !is_name(&entry.file_name()) || !entry.file_type()?.is_dir() {
+    for path in named_so(parent)? {
+        if fs::symlink_metadata(path.join(NOTE)).is_ok() {
             continue;
         }
-        match remove_one(&entry.path()) {
-            Ok(true) => tracing::info!(path = %entry.path().display(), "it was left: removed"),
+        match remove_one(&path) {
+            Ok(true) => tracing::info!(path = %path.display(), "it was left: removed"),
             Ok(false) => {}
             Err(error) => {
-                let path = entry.path();
                 tracing::debug!(path = %path.display(), %error, "it cannot be removed");
             }
         }
     }
     Ok(())
+}
+
+/// The folders that have such a name.
+fn named_so(parent: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(parent)? {
+        let entry = entry?;
+        if is_name(&entry.file_name()) && entry.file_type()?.is_dir() {
+            paths.push(entry.path());
+        }
+    }
+    Ok(paths)
 }
 
 fn is_name(name: &OsStr) -> bool {
@@ -128,35 +183,35 @@ fn is_name(name: &OsStr) -> bool {
     split.is_some_and(|(name, digits)| name.ends_with(NEW) && digits.iter().all(hex))
 }
 
-/// Removes a folder that nobody is at work in; says whether it did. One of another user is not
-/// touched: they could put another in its place meanwhile.
+/// Removes a folder that nobody is at work in; says whether it did.
 fn remove_one(folder: &Path) -> io::Result<bool> {
-    if fs::symlink_metadata(folder)?.uid() != getuid().as_raw() {
-        return Ok(false);
-    }
-    let path = folder.join(MARK);
-    let mut options = OpenOptions::new();
-    let file = match options.read(true).custom_flags(flags()).open(&path) {
-        Ok(file) => file,
+    match lock_left(folder) {
+        Ok(Some(_lock)) => remove(folder).map(|()| true),
+        Ok(None) => Ok(false),
         // Somebody has just made it, or was killed just then: it is empty, or not of this kind.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let empty = fs::read_dir(folder)?.next().is_none();
-            return if empty {
-                fs::remove_dir(folder).map(|()| true)
-            } else {
-                Ok(false)
-            };
+            if empty {
+                fs::remove_dir(folder)?;
+            }
+            Ok(empty)
         }
-        Err(error) => return Err(error),
-    };
+        Err(error) => Err(error),
+    }
+}
+
+/// Locks the mark of a folder that was left; `None` where it was not. One of another user is not
+/// touched: they could put another in its place meanwhile.
+fn lock_left(folder: &Path) -> io::Result<Option<File>> {
+    if fs::symlink_metadata(folder)?.uid() != getuid().as_raw() {
+        return Ok(None);
+    }
+    let path = folder.join(MARK);
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(flags()).open(&path)?;
     let is_mark = file.metadata()?.is_file();
-    if !is_mark || !try_lock(&file, FlockOperation::NonBlockingLockExclusive)? {
-        return Ok(false);
-    }
-    if is_at(&path, &file)? {
-        remove(folder)?;
-    }
-    Ok(true)
+    let locked = is_mark && try_lock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    Ok((locked && is_at(&path, &file)?).then_some(file))
 }
 
 #[cfg(test)]
@@ -223,6 +278,31 @@ mod tests {
         stay.push(format!("link.new-{digits}"));
         stay.sort();
         assert_eq!(names(folder.path()), stay);
+    }
+
+    #[test]
+    fn one_with_a_note_waits_for_whoever_can_read_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("copy");
+        let at_work = Staging::beside(&place).unwrap();
+        at_work.note("at work").unwrap();
+        let left = leave(&place);
+        fs::write(left.join(NOTE), "ledger 5").unwrap();
+        let plain = leave(&place);
+        drop(Staging::beside(&place).unwrap());
+        assert!(!plain.exists());
+        let found = Staging::left(&place).unwrap();
+        let notes: Vec<_> = found
+            .iter()
+            .map(|(one, note)| (one.path(), note.as_str()))
+            .collect();
+        assert_eq!(notes, [(left.as_path(), "ledger 5")]);
+        // Whoever found it has it: no other one does.
+        assert!(Staging::left(&place).unwrap().is_empty());
+        drop(found);
+        assert!(!left.exists() && at_work.path().join(NOTE).exists());
+        drop(at_work);
+        assert!(names(folder.path()).is_empty());
     }
 
     #[test]

@@ -334,7 +334,7 @@ async fn a_key_file_that_is_damaged_missing_or_foreign_is_reported() {
     let found = look(folder.path()).await;
     assert!(matches!(
         found,
-        Found::Findings(Some(OpenError::KeysMissing), _)
+        Found::Findings(Some(OpenError::KeysMissing(_)), _)
     ));
     let foreign = tempfile::tempdir().unwrap();
     let other = LedgerId::new(uuid::Uuid::from_u64_pair(7, 7));
@@ -343,7 +343,7 @@ async fn a_key_file_that_is_damaged_missing_or_foreign_is_reported() {
     fs::copy(keys(&foreign), keys(&folder)).unwrap();
     assert!(matches!(
         look(folder.path()).await,
-        Found::Findings(Some(OpenError::Keys(_)), _)
+        Found::Findings(Some(OpenError::Keys { .. }), _)
     ));
     let length = usize::try_from(fs::metadata(keys(&place.folder)).unwrap().len()).unwrap();
     let mut numbers = Numbers(3);
@@ -371,7 +371,7 @@ async fn a_head_file_that_is_damaged_missing_or_foreign_is_reported() {
     let found = look(folder.path()).await;
     assert!(matches!(
         found,
-        Found::Findings(Some(OpenError::HeadMissing), _)
+        Found::Findings(Some(OpenError::HeadMissing(_)), _)
     ));
     // One slot may be torn by a crash; the other one counts.
     for slot in [0, 4_096] {

@@ -1,12 +1,12 @@
 //! Who judges the calls of a new run: classifier and plugin of the config, as records keep them.
 
-use std::fs;
 use std::path::Path;
 
 use placet_engine::outfit::SCRIPT_PREFIX;
 use placet_engine::record::{ConfigRecord, PluginRecord};
 use placet_ledger::digest::{Digest, Purpose, digest};
 use placet_ledger::id::Name;
+use placet_ledger::regular;
 
 use crate::commands::ready::With;
 use crate::config::{Address, Plugin};
@@ -91,14 +91,9 @@ fn plugin_record(plugin: &Plugin, workspace: &Path) -> Result<PluginRecord, Comm
             format!("the plugin {named} lies in the workspace, where an agent can change it");
         return Err(CommandError::usage(what).hint("keep it in a folder that no run works in"));
     }
-    let about = fs::metadata(&path).map_err(|error| unreadable(&error))?;
-    if !about.is_file() || about.len() > PLUGIN_BYTES_MAX {
-        return Err(unreadable(&"it is no program"));
-    }
-    let found = digest(
-        Purpose::File,
-        &fs::read(&path).map_err(|error| unreadable(&error))?,
-    );
+    let program = regular::read_named(&path, PLUGIN_BYTES_MAX);
+    let program = program.map_err(|error| unreadable(&error))?;
+    let found = digest(Purpose::File, &program);
     pinned(plugin.digest.as_deref(), found).map_err(|what| {
         let what = format!("the plugin {named} {what}");
         CommandError::usage(what).hint(format!("to trust it as it is now: digest = \"{found}\""))
@@ -124,6 +119,8 @@ fn pinned(digest: Option<&str>, found: Digest) -> Result<(), &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn config(text: &str) -> crate::config::Config {

@@ -12,6 +12,7 @@ use super::docs::{Words, usage, verbs};
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::ui::{Printer, WIDTH_DEFAULT, text};
+use crate::unusable::cannot;
 
 /// Write the man pages, one for each verb
 ///
@@ -102,6 +103,10 @@ fn add(verb: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> Result<(), Command
 }
 
 fn page(verb: &Command) -> Result<(String, Vec<u8>), CommandError> {
+    written(verb).map_err(cannot("write a page of the manual"))
+}
+
+fn written(verb: &Command) -> std::io::Result<(String, Vec<u8>)> {
     let words = Words::of(verb);
     let paragraphs: Vec<_> = std::iter::once(format!("{}.", words.about))
         .chain(words.details)

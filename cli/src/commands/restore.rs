@@ -10,6 +10,7 @@ use placet_ledger::backup::{self, Backup, BackupError, fill_store};
 use placet_ledger::error::LedgerError;
 use placet_ledger::event::{Event, PublicKey};
 use placet_ledger::id::{HostId, Position};
+use placet_ledger::regular;
 use placet_ledger::run::RunState;
 use placet_ledger::store::head::{Head, HeadError};
 use placet_ledger::store::pages::run_list;
@@ -27,7 +28,11 @@ use crate::home::{Home, Staged};
 use crate::reading::{damaged, quietly};
 use crate::ui::bar::{Bar, Read};
 use crate::ui::text;
+use crate::unusable::cannot_use;
 use crate::wiring::Wiring;
+
+/// More than the key of any ledger has.
+const KEY_BYTES_MAX: u64 = 4096;
 
 /// Make a home of a backup
 ///
@@ -232,7 +237,7 @@ async fn public_key(store: &dyn ReadStore) -> Result<PublicKey, CommandError> {
 /// The private key that was named, if it is that of the ledger.
 fn read_key(path: &Path, public: &PublicKey) -> Result<Zeroizing<Vec<u8>>, CommandError> {
     let shown = path.display();
-    let bytes = fs::read(path).map_err(|error| {
+    let bytes = regular::read_named(path, KEY_BYTES_MAX).map_err(|error| {
         CommandError::usage(format!("cannot read the key {shown}: {error}"))
             .hint("--key names a copy of the ledger.key of the lost home")
     })?;
@@ -257,9 +262,10 @@ fn put_in_place(
 ) -> Result<(), CommandError> {
     let head_dir = home.head_dir(backup.ledger);
     if !had_head {
-        fs::create_dir_all(home.state_dir())?;
-        fs::rename(new_head, &head_dir)?;
-        fs::File::open(home.state_dir())?.sync_all()?;
+        fs::create_dir_all(home.state_dir())
+            .and_then(|()| fs::rename(new_head, &head_dir))
+            .and_then(|()| fs::File::open(home.state_dir())?.sync_all())
+            .map_err(cannot_use("make the folder of the head file", &head_dir))?;
     }
     let put = fits(&staged.home, &head_dir).and_then(|()| home.adopt(staged));
     if put.is_err() && !had_head {

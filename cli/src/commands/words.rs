@@ -1,15 +1,18 @@
 //! Text that a verb takes: from the command line, a file or standard input, whole or not at all.
 
 use std::fmt;
+use std::io;
 use std::marker::PhantomData;
 use std::path::Path;
 
 use placet_ledger::limits::CONTENT_BYTES_MAX;
+use placet_ledger::regular;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::error::{CommandError, Kind};
 use crate::io::up_to;
+use crate::unusable::cannot;
 use crate::wiring::Wiring;
 
 /// What stands for standard input.
@@ -47,16 +50,32 @@ pub(crate) fn bytes(
     wiring: &mut Wiring<'_>,
 ) -> Result<Vec<u8>, CommandError> {
     let bytes = if file.as_os_str() == DASH {
-        wiring.printer.io().stdin_up_to(most)?
+        let read = wiring.printer.io().stdin_up_to(most);
+        read.map_err(cannot("read standard input"))?
     } else {
         let path = wiring.printer.io().path(file);
-        let cannot = |error| {
-            let what = format!("cannot read {what} in {}: {error}", path.display());
-            CommandError::new(Kind::NotFound, what)
+        let cannot = |error: io::Error| {
+            let (kind, shown) = (unreadable(&error), path.display());
+            let error = CommandError::new(kind, format!("cannot read {what} in {shown}: {error}"));
+            match kind {
+                Kind::Usage => error.hint("name a regular file, or - for standard input"),
+                _ => error,
+            }
         };
-        up_to(std::fs::File::open(&path).map_err(cannot)?, most)?
+        let file = regular::open_named(&path).map_err(cannot)?;
+        up_to(file, most).map_err(cannot)?
     };
     bytes.ok_or_else(|| CommandError::usage(format!("{what} may have at most {most} bytes")))
+}
+
+/// What kind of error it is that a file cannot be read which a person named.
+pub(crate) fn unreadable(error: &io::Error) -> Kind {
+    match error.kind() {
+        io::ErrorKind::NotFound => Kind::NotFound,
+        // It is no file, or one without end.
+        io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge => Kind::Usage,
+        _ => Kind::Failed,
+    }
 }
 
 /// Refuses JSON that is anything but an object; what is no JSON at all is left to whoever reads it.

@@ -6,6 +6,8 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
+use placet_ledger::regular;
+
 /// What a shell says of a program that it did not find, or could not run.
 const NOT_RUN: [i32; 2] = [126, 127];
 
@@ -83,7 +85,7 @@ impl Programs {
             return Err(io::Error::other(what));
         }
         // Many editors write another file and rename it: the name counts, not the handle.
-        let saved = std::fs::File::open(file.path())?;
+        let saved = regular::open_named(file.path())?;
         let mut text = String::new();
         saved.take(EDITED_BYTES_MAX).read_to_string(&mut text)?;
         Ok(text)

@@ -24,6 +24,7 @@ use serde::Serialize;
 use crate::args::Color;
 use crate::error::CommandError;
 use crate::io::Io;
+use crate::unusable::cannot;
 
 /// Columns where nothing tells how many there are.
 pub(crate) const WIDTH_DEFAULT: usize = 80;
@@ -167,7 +168,7 @@ impl<'a> Printer<'a> {
                 self.reader = Reader::Gone;
                 Ok(())
             }
-            other => Ok(other?),
+            other => other.map_err(cannot("write to standard output")),
         }
     }
 

@@ -25,6 +25,7 @@ use crate::ui::dialog::frame::Shown;
 use crate::ui::dialog::{Asked, Asks, Kept, Walk};
 use crate::ui::run_page::budget;
 use crate::ui::text;
+use crate::unusable::cannot;
 use crate::wiring::Wiring;
 
 /// Whose cards are walked.
@@ -110,7 +111,7 @@ fn walk_through(
     let Some(terminal) = io.terminal.as_deref_mut() else {
         return Ok(End::Park);
     };
-    Ok(talk::talk(terminal, walk, shown, (&look, &stop), draft)?)
+    talk::talk(terminal, walk, shown, (&look, &stop), draft).map_err(cannot("use the terminal"))
 }
 
 /// Records an amendment and drives the run to where it waits again; or says why there is none.

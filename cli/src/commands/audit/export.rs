@@ -13,6 +13,7 @@ use crate::error::{BACKUP, CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::reading::Reading;
 use crate::ui::bar::{Bar, Read};
+use crate::unusable::cannot_use;
 use crate::wiring::Wiring;
 
 /// Write records and contents as JSON lines that audit verify checks
@@ -139,9 +140,10 @@ fn to_file(
     let written = exported(wiring, reading, what, &mut out)
         .map_err(failed)
         .and_then(|exported| {
-            out.flush()?;
-            out.get_ref().sync_all()?;
-            Ok(exported)
+            let flushed = out.flush().and_then(|()| out.get_ref().sync_all());
+            flushed
+                .map(|()| exported)
+                .map_err(cannot_use("write", path))
         });
     let exported = match written {
         Ok(exported) => exported,

@@ -1,7 +1,6 @@
 //! `placet audit verify`: whether a ledger, or an export, is what was written.
 
 use std::fmt::Write;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,10 +9,12 @@ use clap::Args;
 use placet_engine::policy::Gate;
 use placet_ledger::audit::{HeadPosition, verify, verify_lines, verify_records};
 use placet_ledger::limits::{CONTENT_BYTES_MAX, RECORD_BYTES_MAX};
+use placet_ledger::regular;
 use placet_ledger::store::ReadStore;
 use placet_ledger::store::head::Head;
 use placet_ledger::store::sled::OpenError;
 
+use crate::commands::words;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::reading::quietly;
@@ -125,10 +126,10 @@ fn unopened(error: CommandError) -> Result<Verified, CommandError> {
 /// What opening found and the walk cannot see: a file that is missing or torn.
 fn own_finding(why: &CommandError, nothing_else: bool) -> Option<(&'static str, String)> {
     let kind = match why.source.downcast_ref::<OpenError>() {
-        Some(OpenError::HeadMissing) => "head_missing",
+        Some(OpenError::HeadMissing(_)) => "head_missing",
         Some(OpenError::Head(_)) => "head_unreadable",
-        Some(OpenError::KeysMissing) => "keys_missing",
-        Some(OpenError::Keys(_)) => "keys_unreadable",
+        Some(OpenError::KeysMissing(_)) => "keys_missing",
+        Some(OpenError::Keys { .. }) => "keys_unreadable",
         _ if nothing_else => "store_unreadable",
         _ => return None,
     };
@@ -138,14 +139,11 @@ fn own_finding(why: &CommandError, nothing_else: bool) -> Option<(&'static str, 
 fn of_file(path: &Path) -> Result<Verified, CommandError> {
     let shown = path.display();
     let cannot = |error: std::io::Error| {
-        let kind = match error.kind() {
-            std::io::ErrorKind::NotFound => Kind::NotFound,
-            _ => Kind::Failed,
-        };
+        let kind = words::unreadable(&error);
         CommandError::new(kind, format!("cannot read the export {shown}: {error}"))
     };
     let malformed = |detail| Verified::failed(FindingOut::of_store("export_malformed", detail));
-    let mut reader = BufReader::new(File::open(path).map_err(cannot)?);
+    let mut reader = BufReader::new(regular::open_named(path).map_err(cannot)?);
     let mut lines = Vec::new();
     loop {
         let number = lines.len().saturating_add(1);

@@ -1,18 +1,16 @@
 //! Where the home is, who may get at it, and which keys lie in it.
 
-use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use placet_ledger::regular;
-use placet_ledger::remote::socket;
-
 use super::Checkup;
+use super::places::{Odd, Places};
 use crate::args::GlobalArgs;
 use crate::home::Home;
 use crate::io::Io;
+use crate::lost::lost;
 
 /// As many names as a line holds with ease; the rest is counted.
 const NAMES_MAX: usize = 3;
@@ -77,8 +75,12 @@ fn access(found: &mut Checkup, home: &Home, user: u32) {
     let mut seen = Seen::default();
     // Whoever may write the head file can hide that records were lost.
     let head = home.ledger().map(|ledger| home.head_dir(ledger));
+    let places = Places {
+        home: home.dir.clone(),
+        head: head.clone(),
+    };
     for folder in [Some(home.dir.clone()), head].into_iter().flatten() {
-        match walk(&folder, (&home.dir, user), &mut seen) {
+        match walk(&folder, (&places, user), &mut seen) {
             // Whether the head file is there is asked of the ledger.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
@@ -88,10 +90,9 @@ fn access(found: &mut Checkup, home: &Home, user: u32) {
             Ok(()) => {}
         }
     }
-    if !seen.odd.is_empty() {
-        let what = format!("neither file nor folder: {}", seen.odd.join(", "));
-        let hint = "move it away, and put the file back from a backup of this home";
-        found.fail("home_files", what, hint);
+    if !seen.odd.found.is_empty() {
+        let what = format!("not what it should be: {}", seen.odd.found.join(", "));
+        found.fail("home_files", what, seen.odd.hints.join("; "));
     }
     if !seen.foreign.is_empty() {
         let what = format!("not yours: {}", names(&seen.foreign));
@@ -114,11 +115,11 @@ fn access(found: &mut Checkup, home: &Home, user: u32) {
 struct Seen {
     foreign: Vec<PathBuf>,
     open: Vec<PathBuf>,
-    /// What is no file, with what it is.
-    odd: Vec<String>,
+    /// What is something else than it should be.
+    odd: Odd,
 }
 
-fn walk(path: &Path, (home, user): (&Path, u32), seen: &mut Seen) -> io::Result<()> {
+fn walk(path: &Path, (places, user): (&Places, u32), seen: &mut Seen) -> io::Result<()> {
     let meta = fs::symlink_metadata(path)?;
     if meta.uid() != user {
         seen.foreign.push(path.to_owned());
@@ -128,17 +129,12 @@ fn walk(path: &Path, (home, user): (&Path, u32), seen: &mut Seen) -> io::Result<
     if !closed && !meta.is_symlink() && meta.mode() & 0o077 != 0 {
         seen.open.push(path.to_owned());
     }
-    let kind = meta.file_type();
-    let is_ours = path.parent() == Some(home) && path.file_name() == Some(OsStr::new(socket::NAME));
-    if !(meta.is_dir() || meta.is_file() || is_ours && kind.is_socket()) {
-        let (path, kind) = (path.display(), regular::kind(kind));
-        seen.odd.push(format!("{path} is {kind}"));
-    }
+    places.look(path, &meta, &mut seen.odd);
     if meta.is_dir() {
         let mut below: Vec<_> = fs::read_dir(path)?.collect::<io::Result<_>>()?;
         below.sort_by_key(fs::DirEntry::file_name);
         for entry in below {
-            walk(&entry.path(), (home, user), seen)?;
+            walk(&entry.path(), (places, user), seen)?;
         }
     }
     Ok(())
@@ -155,11 +151,8 @@ fn keys(found: &mut Checkup, home: &Home) {
         found.ok("key_files", FILES.join(", "));
     } else {
         let what = format!("missing, empty or no file: {}", missing.join(", "));
-        found.fail(
-            "key_files",
-            what,
-            "put them back from a backup of this home",
-        );
+        let hints: Vec<_> = missing.iter().map(|name| lost(name)).collect();
+        found.fail("key_files", what, hints.join("; "));
     }
     if fs::symlink_metadata(home.dir.join(RECOVERY)).is_ok() {
         let what = format!("{RECOVERY} still lies in the home");
@@ -171,7 +164,7 @@ fn keys(found: &mut Checkup, home: &Home) {
 }
 
 /// The first of them, and how many more.
-fn names(paths: &[PathBuf]) -> String {
+pub(super) fn names(paths: &[PathBuf]) -> String {
     let shown = paths.iter().take(NAMES_MAX);
     let shown: Vec<_> = shown.map(|path| path.display().to_string()).collect();
     let more = paths.len().saturating_sub(NAMES_MAX);

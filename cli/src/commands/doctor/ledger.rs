@@ -19,6 +19,7 @@ use crate::home::Home;
 use crate::io::Io;
 use crate::opening::Opening;
 use crate::reading::{damaged, now, quietly};
+use crate::unusable::cannot;
 
 /// As many tiles as a line names.
 const LINES_MAX: usize = 3;
@@ -45,13 +46,13 @@ pub(super) fn check(found: &mut Checkup, home: &Home, io: &Io) {
         } = copied::open(home, &head_dir, &io.temporary())?;
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let ends = runtime
-            .map_err(CommandError::from)
+            .map_err(cannot("start looking"))
             .and_then(|runtime| runtime.block_on(read(&store)));
         Ok((store.ledger(), ends, why, store.check_tiles()))
     });
     let (id, ends, why, tiles) = match opened {
         Ok(Ok(opened)) => opened,
-        Ok(Err(OpenError::InUse { pid })) => return in_use(found, home, &head_dir, pid),
+        Ok(Err(error @ OpenError::InUse { .. })) => return in_use(found, home, &head_dir, error),
         Ok(Err(error)) => return found.error("ledger", &error.into()),
         Err(panic) => {
             let what = format!("reading the store failed: {panic}");
@@ -69,22 +70,36 @@ pub(super) fn check(found: &mut Checkup, home: &Home, io: &Io) {
         Err(error) => found.error("ledger", &error),
     }
     self::tiles(found, tiles);
-    match why {
+    match why.or_else(|| other_copy(home, &head_dir)) {
         Some(why) => found.error(looked_at(&why), &why.into()),
         None => head(found, &head_dir),
     }
 }
 
+/// Who writes to another copy, so that nobody can to this one; whoever has this one by now is no
+/// hindrance.
+fn other_copy(home: &Home, head_dir: &Path) -> Option<OpenError> {
+    let here = home.dir.canonicalize().ok();
+    SledStore::copy_in_use(head_dir).filter(|error| {
+        let OpenError::CopyInUse { holder, .. } = error else {
+            return true;
+        };
+        holder.as_ref().map(|holder| &holder.home) != here.as_ref()
+    })
+}
+
 /// What it was that forbids writing.
 fn looked_at(why: &OpenError) -> &'static str {
     match why {
-        OpenError::HeadMissing
+        OpenError::HeadMissing(_)
         | OpenError::HeadWithoutStore
         | OpenError::Behind { .. }
         | OpenError::Forked { .. }
         | OpenError::CopyInUse { .. }
         | OpenError::Head(_) => "head_file",
-        OpenError::KeysMissing | OpenError::KeysWithoutStore | OpenError::Keys(_) => "content_keys",
+        OpenError::KeysMissing(_) | OpenError::KeysWithoutStore | OpenError::Keys { .. } => {
+            "content_keys"
+        }
         OpenError::Missing(_)
         | OpenError::Exists(_)
         | OpenError::InUse { .. }
@@ -114,15 +129,16 @@ fn absent(found: &mut Checkup, home: &Home) {
 }
 
 /// Looks through whoever holds the ledger.
-fn in_use(found: &mut Checkup, home: &Home, head_dir: &Path, pid: Option<u32>) {
-    let by = pid.map_or_else(
-        || "another process".to_owned(),
-        |pid| format!("process {pid}"),
-    );
+fn in_use(found: &mut Checkup, home: &Home, head_dir: &Path, error: OpenError) {
+    let by = match error {
+        OpenError::InUse { stopped: true, .. } => return found.error("ledger", &error.into()),
+        OpenError::InUse { pid: Some(pid), .. } => format!("process {pid}"),
+        _ => "another process".to_owned(),
+    };
     let opening = Arc::new(Opening::new(home.clone(), head_dir.to_owned()));
     let runtime = match tokio::runtime::Builder::new_current_thread().build() {
         Ok(runtime) => runtime,
-        Err(error) => return found.error("ledger", &error.into()),
+        Err(error) => return found.error("ledger", &cannot("start looking")(error)),
     };
     let Ok(ledger) = runtime.block_on(Ledger::shared(opening.clone())) else {
         let why = opening.failed().map(|error| error.message());

@@ -7,8 +7,10 @@
 mod config;
 mod home;
 mod ledger;
+mod places;
 mod rebuild;
 mod surroundings;
+mod writing;
 
 use std::fmt::Write;
 
@@ -97,6 +99,7 @@ pub(crate) fn run(
         Ok(place) => {
             home::check(&mut found, &place, global, io);
             ledger::check(&mut found, &place, io);
+            writing::check(&mut found, &place);
             surroundings::space(&mut found, &place);
         }
         Err(error) => found.error("home", &error),

@@ -6,11 +6,13 @@ use placet_engine::tool::command::{Found, Search};
 
 use crate::error::{CommandError, Kind};
 use crate::io::Io;
+use crate::unusable::cannot;
 use crate::wiring::machine;
 
 /// Finds a program by the word that names it.
 pub(super) fn find(word: &str, io: &Io) -> Result<Found, CommandError> {
-    let workspace = io.cwd.canonicalize()?;
+    let workspace = io.cwd.canonicalize();
+    let workspace = workspace.map_err(cannot("find the current folder"))?;
     let path = machine(io, PathBuf::new()).path_beside(&workspace);
     let search = Search {
         workspace: &workspace,

@@ -6,8 +6,9 @@ use clap::Args;
 use placet_engine::outfit::read_text;
 use placet_engine::policy::rules::{Rules, shipped};
 
+use crate::commands::words;
 use crate::config;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::ui::checked::page;
 use crate::wire::policy::{CheckedOut, RuleOut};
@@ -32,10 +33,7 @@ pub(crate) struct CheckArgs {
 pub(crate) fn run(args: &CheckArgs, wiring: &mut Wiring<'_>) -> Result<ExitStatus, CommandError> {
     let path = wiring.printer.io().path(&args.file);
     let text = read_text(&path).map_err(|error| {
-        let kind = match error.kind() {
-            std::io::ErrorKind::NotFound => Kind::NotFound,
-            _ => Kind::Failed,
-        };
+        let kind = words::unreadable(&error);
         CommandError::new(kind, format!("cannot read {}: {error}", path.display()))
     })?;
     let (rules, before) = if args.workspace {

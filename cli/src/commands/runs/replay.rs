@@ -8,8 +8,10 @@ use placet_engine::policy::Gate;
 use placet_engine::recording::{Recording, RecordingError, load};
 use placet_engine::replay::{ReplayError, replay};
 use placet_ledger::event::Outcome;
+use placet_ledger::regular;
 use serde_json::json;
 
+use crate::commands::words;
 use crate::error::{CommandError, Kind};
 use crate::exit::ExitStatus;
 use crate::reading::{self, Reading};
@@ -17,6 +19,9 @@ use crate::wiring::Wiring;
 
 /// What makes an export that can be replayed.
 const EXPORT_ONE: &str = "placet audit export --run RUN";
+
+/// Bytes of an export that is replayed: all of it is held in memory.
+const EXPORT_BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
 
 /// Drive a run again from its record, and compare
 ///
@@ -68,14 +73,22 @@ pub(crate) fn run(args: &ReplayArgs, wiring: &mut Wiring<'_>) -> Result<ExitStat
     }
 }
 
+fn text_of(path: &Path) -> Result<String, CommandError> {
+    let shown = path.display();
+    let bytes = regular::read_named(path, EXPORT_BYTES_MAX).map_err(|error| {
+        let what = format!("cannot read the export {shown}: {error}");
+        CommandError::new(words::unreadable(&error), what)
+    })?;
+    String::from_utf8(bytes)
+        .map_err(|_| CommandError::usage(format!("the export {shown} is not UTF-8")))
+}
+
 /// The record of a run: of the ledger, or of an export in a file.
 fn recording(named: &str, wiring: &mut Wiring<'_>) -> Result<Recording, CommandError> {
     let path = wiring.printer.io().path(Path::new(named));
-    if path.is_file() {
-        let text = std::fs::read_to_string(&path).map_err(|error| {
-            let what = format!("cannot read the export {}: {error}", path.display());
-            CommandError::new(Kind::Failed, what)
-        })?;
+    // What is there and no file is named as what it is, not looked for as a run.
+    if path.exists() && (path.is_file() || named.contains(['/', '.'])) {
+        let text = text_of(&path)?;
         let recording = load(&text).map_err(|error| match error {
             RecordingError::NoRun => CommandError::usage(error).hint(EXPORT_ONE),
             changed => CommandError::new(Kind::Integrity, changed),

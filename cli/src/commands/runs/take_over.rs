@@ -23,7 +23,10 @@ pub(super) fn open(wiring: &mut Wiring<'_>, prefix: &str) -> Result<(Open, bool)
         Ok(open) => return Ok((open, false)),
         Err(error) => error,
     };
-    let Some(OpenError::InUse { pid: Some(owner) }) = error.source.downcast_ref() else {
+    let Some(OpenError::InUse {
+        pid: Some(owner), ..
+    }) = error.source.downcast_ref()
+    else {
         return Err(error);
     };
     let folder = wiring.home.driving();

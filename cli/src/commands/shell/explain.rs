@@ -12,6 +12,7 @@ use crate::commands::words::Object;
 use crate::error::CommandError;
 use crate::exit::ExitStatus;
 use crate::ui::{Printer, text};
+use crate::unusable::cannot;
 use crate::wire::shell::ExplainedOut;
 
 /// The most bytes of commands that are read at once.
@@ -81,11 +82,14 @@ fn each_line(printer: &mut Printer<'_>) -> Result<ExitStatus, CommandError> {
     if !printer.json() {
         return Err(CommandError::usage("--stdin answers in JSON").hint("add --json"));
     }
-    let bytes = printer.io().stdin_up_to(STDIN_BYTES_MAX)?.ok_or_else(|| {
-        let most = STDIN_BYTES_MAX;
-        CommandError::usage(format!("the commands may have at most {most} bytes"))
-            .hint("explain them in several goes")
-    })?;
+    let bytes = printer.io().stdin_up_to(STDIN_BYTES_MAX);
+    let bytes = bytes
+        .map_err(cannot("read standard input"))?
+        .ok_or_else(|| {
+            let most = STDIN_BYTES_MAX;
+            CommandError::usage(format!("the commands may have at most {most} bytes"))
+                .hint("explain them in several goes")
+        })?;
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
     if bytes.is_empty() {
         return Ok(ExitStatus::Done);

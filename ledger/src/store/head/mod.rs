@@ -8,14 +8,16 @@
 //! Both are there from the beginning: no write has to allocate.
 //!
 //! Copies of a home share one head file. Whoever writes to a store holds a lock on it, so that no
-//! two copies are written to at the same time; whoever only reads it locks and changes nothing.
+//! two copies are written to at the same time; whoever only reads it locks and changes nothing. A
+//! lock is on a file and not on its name: where the name leads to another file by now, nothing is
+//! written any more.
 
 #[cfg(test)]
 mod tests;
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
@@ -47,10 +49,12 @@ const READS_MAX: usize = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum HeadError {
     /// The file system refused.
-    #[error("{doing} the head file failed")]
+    #[error("{doing} the head file {} failed", path.display())]
     Io {
         /// What was being done.
         doing: &'static str,
+        /// Where it lies.
+        path: PathBuf,
         /// Why it failed.
         #[source]
         source: io::Error,
@@ -61,9 +65,15 @@ pub enum HeadError {
     /// Somebody writes to a store that goes with it.
     #[error("the head file at {} is in use", .0.display())]
     InUse(PathBuf),
+    /// Another file has its name, or none has: whoever opens that one does not see our lock.
+    #[error(
+        "another program has replaced, moved or removed the head file {} while it was in use here",
+        .0.display()
+    )]
+    Replaced(PathBuf),
     /// Neither slot checks, or they do not belong together.
-    #[error("the head file is damaged")]
-    Damaged,
+    #[error("the head file {} is damaged", .0.display())]
+    Damaged(PathBuf),
     /// A head below the one that was written.
     #[error("the head cannot go back from size {from} to {to}")]
     Shrinks {
@@ -81,8 +91,13 @@ pub enum HeadError {
 }
 
 /// For `map_err`: says what was being done.
-fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> HeadError {
-    move |source| HeadError::Io { doing, source }
+fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> HeadError {
+    let path = path.to_owned();
+    move |source| HeadError::Io {
+        doing,
+        path,
+        source,
+    }
 }
 
 /// How far a store had come.
@@ -96,15 +111,27 @@ pub struct Head {
 impl Head {
     /// Reads the newest head in `dir`, whoever has the file; nothing is changed or locked.
     pub fn read(dir: &Path) -> Result<Self, HeadError> {
-        let file = open(OpenOptions::new().read(true), dir)?;
-        let mut read = newest(&file);
+        let path = dir.join(FILE_NAME);
+        let file = open(OpenOptions::new().read(true), &path)?;
+        let mut read = newest(&file, &path);
         for _ in 1..READS_MAX {
-            if !matches!(read, Err(HeadError::Damaged)) {
+            if !matches!(read, Err(HeadError::Damaged(_))) {
                 break;
             }
-            read = newest(&file);
+            read = newest(&file, &path);
         }
         read.map(|(head, _)| head)
+    }
+
+    /// Whether somebody writes to a store that goes with the head in `dir`; nothing is changed.
+    pub fn is_in_use(dir: &Path) -> Result<bool, HeadError> {
+        let path = dir.join(FILE_NAME);
+        let file = open(OpenOptions::new().read(true), &path)?;
+        // Whoever comes meanwhile tries again for longer than this lasts.
+        let locked = try_lock(&file, FlockOperation::NonBlockingLockShared);
+        locked
+            .map(|locked| !locked)
+            .map_err(failed("locking", &path))
     }
 
     /// How often the head was written.
@@ -181,9 +208,42 @@ impl Head {
     }
 }
 
+/// The name of an open head file, and the file that had it when it was opened. Another file cannot
+/// come to have the same number while that one is open.
+#[derive(Debug, Clone)]
+pub struct HeadName {
+    path: PathBuf,
+    device: u64,
+    number: u64,
+}
+
+impl HeadName {
+    fn of(path: PathBuf, file: &File) -> Result<Self, HeadError> {
+        let file = file.metadata().map_err(failed("looking at", &path))?;
+        Ok(Self {
+            path,
+            device: file.dev(),
+            number: file.ino(),
+        })
+    }
+
+    /// An error where the name leads to another file by now, or to none: the lock on ours keeps
+    /// nobody out any more.
+    pub fn check(&self) -> Result<(), HeadError> {
+        let replaced = || HeadError::Replaced(self.path.clone());
+        match fs::symlink_metadata(&self.path) {
+            Ok(there) if (there.dev(), there.ino()) == (self.device, self.number) => Ok(()),
+            Ok(_) => Err(replaced()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(replaced()),
+            Err(error) => Err(failed("looking at", &self.path)(error)),
+        }
+    }
+}
+
 /// The open head file.
 #[derive(Debug)]
 pub struct HeadFile {
+    name: HeadName,
     file: File,
     current: Head,
     /// The slot that does not hold the current head: 0 or 1.
@@ -193,14 +253,15 @@ pub struct HeadFile {
 impl HeadFile {
     /// Makes a head file in `dir`, which is made where it does not exist; the file must not.
     pub fn create(dir: &Path, frontier: &Frontier) -> Result<Self, HeadError> {
-        make_folder(dir).map_err(failed("making the folder of"))?;
+        let path = dir.join(FILE_NAME);
+        make_folder(dir).map_err(failed("making the folder of", &path))?;
         let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create_new(true)
             .mode(0o600)
-            .open(dir.join(FILE_NAME))
-            .map_err(failed("creating"))?;
+            .open(&path)
+            .map_err(failed("creating", &path))?;
         let first = Head {
             sequence: 0,
             incarnation: FIRST_INCARNATION,
@@ -210,9 +271,10 @@ impl HeadFile {
         let bytes = [first.encode(), current.encode()].concat();
         file.write_all_at(&bytes, 0)
             .and_then(|()| file.sync_all())
-            .map_err(failed("writing"))?;
-        sync_folder(dir).map_err(failed("syncing the folder of"))?;
+            .map_err(failed("writing", &path))?;
+        sync_folder(dir).map_err(failed("syncing the folder of", &path))?;
         Ok(Self {
+            name: HeadName::of(path, &file)?,
             file,
             current,
             older: 0,
@@ -222,20 +284,30 @@ impl HeadFile {
     /// Opens the head file in `dir` to write it, and locks it for as long as it is open. Where one
     /// slot is torn, the other one counts.
     pub fn open(dir: &Path) -> Result<Self, HeadError> {
-        let file = open(OpenOptions::new().read(true).write(true), dir)?;
+        let path = dir.join(FILE_NAME);
+        let file = open(OpenOptions::new().read(true).write(true), &path)?;
         let locked = try_lock(&file, FlockOperation::NonBlockingLockExclusive);
-        if !locked.map_err(failed("locking"))? {
-            return Err(HeadError::InUse(dir.join(FILE_NAME)));
+        if !locked.map_err(failed("locking", &path))? {
+            return Err(HeadError::InUse(path));
         }
-        let (current, older) = newest(&file)?;
+        // It may have lost its name before it was locked.
+        let name = HeadName::of(path.clone(), &file)?;
+        name.check()?;
+        let (current, older) = newest(&file, &path)?;
         // A dead process may have written the current slot and not synced it; the next write
         // goes over the other one, and one of the two must always be on disk.
-        file.sync_data().map_err(failed("syncing"))?;
+        file.sync_data().map_err(failed("syncing", &path))?;
         Ok(Self {
+            name,
             file,
             current,
             older,
         })
+    }
+
+    /// Its name, to look at while somebody else writes it.
+    pub const fn name(&self) -> &HeadName {
+        &self.name
     }
 
     /// The newest head on disk.
@@ -245,8 +317,10 @@ impl HeadFile {
 
     /// Writes a head that extends the current one; it is on disk when this returns.
     ///
-    /// After an error of the file system nothing is known of the older slot: open again.
+    /// After an error of the file system nothing is known of the older slot: open again. Where
+    /// another file has its name by now, nothing is written: the lock keeps nobody out any more.
     pub fn write(&mut self, frontier: &Frontier) -> Result<(), HeadError> {
+        self.name.check()?;
         let (from, to) = (self.current.size(), frontier.size());
         if to < from {
             return Err(HeadError::Shrinks { from, to });
@@ -262,7 +336,7 @@ impl HeadFile {
         self.file
             .write_all_at(&head.encode(), offset(self.older))
             .and_then(|()| self.file.sync_data())
-            .map_err(failed("writing"))?;
+            .map_err(failed("writing", &self.name.path))?;
         self.current = head;
         self.older = 1_u64.saturating_sub(self.older);
         Ok(())
@@ -281,22 +355,24 @@ impl AsRef<Head> for Head {
     }
 }
 
-fn open(options: &mut OpenOptions, dir: &Path) -> Result<File, HeadError> {
-    let path = dir.join(FILE_NAME);
-    match regular::open(options, &path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(HeadError::Missing(path)),
-        other => other.map_err(failed("opening")),
+fn open(options: &mut OpenOptions, path: &Path) -> Result<File, HeadError> {
+    match regular::open(options, path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(HeadError::Missing(path.to_owned()))
+        }
+        other => other.map_err(failed("opening", path)),
     }
 }
 
 /// The newest head, and the slot that does not hold it.
-fn newest(file: &File) -> Result<(Head, u64), HeadError> {
-    match (read_slot(file, 0)?, read_slot(file, 1)?) {
+fn newest(file: &File, path: &Path) -> Result<(Head, u64), HeadError> {
+    let read = |slot| read_slot(file, slot).map_err(failed("reading", path));
+    match (read(0)?, read(1)?) {
         (Some(head), None) => Ok((head, 1)),
         (None, Some(head)) => Ok((head, 0)),
         (Some(first), Some(second)) if follows(&first, &second) => Ok((second, 0)),
         (Some(first), Some(second)) if follows(&second, &first) => Ok((first, 1)),
-        (Some(_), Some(_)) | (None, None) => Err(HeadError::Damaged),
+        (Some(_), Some(_)) | (None, None) => Err(HeadError::Damaged(path.to_owned())),
     }
 }
 
@@ -313,12 +389,12 @@ const fn offset(slot: u64) -> u64 {
 }
 
 /// The head in a slot; `None` where the slot is torn or the file too short.
-fn read_slot(file: &File, slot: u64) -> Result<Option<Head>, HeadError> {
+fn read_slot(file: &File, slot: u64) -> io::Result<Option<Head>> {
     let mut bytes = [0; SLOT_BYTES];
     match file.read_exact_at(&mut bytes, offset(slot)) {
         Ok(()) => Ok(Head::decode(&bytes)),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(failed("reading")(error)),
+        Err(error) => Err(error),
     }
 }
 

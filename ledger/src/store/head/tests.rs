@@ -14,11 +14,11 @@ fn frontier(size: u64) -> Frontier {
 }
 
 fn bytes(dir: &Path) -> Vec<u8> {
-    std::fs::read(dir.join(FILE_NAME)).unwrap()
+    fs::read(dir.join(FILE_NAME)).unwrap()
 }
 
 fn put(dir: &Path, bytes: &[u8]) {
-    std::fs::write(dir.join(FILE_NAME), bytes).unwrap();
+    fs::write(dir.join(FILE_NAME), bytes).unwrap();
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn names_a_damaged_and_a_missing_file() {
         put(dir.path(), &damaged);
         assert!(matches!(
             HeadFile::open(dir.path()),
-            Err(HeadError::Damaged)
+            Err(HeadError::Damaged(_))
         ));
     }
     put(dir.path(), &last[..8000]);
@@ -151,7 +151,7 @@ fn file_and_folders_are_for_their_owner_alone() {
     let dir = tempfile::tempdir().unwrap();
     let deep = dir.path().join("placet").join("ledger");
     HeadFile::create(&deep, &frontier(1)).unwrap();
-    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&deep.join(FILE_NAME)), 0o600);
     assert_eq!(mode(&deep), 0o700);
     assert_eq!(mode(deep.parent().unwrap()), 0o700);
@@ -173,4 +173,52 @@ fn the_largest_frontier_fits_a_slot() {
         head.next(&Frontier::new()),
         Err(HeadError::Exhausted)
     ));
+}
+
+#[test]
+fn a_file_that_lost_its_name_is_not_written_any_more() {
+    type Change = fn(&Path);
+    let changes: [(&str, Change); 3] = [
+        ("replaced by its own bytes", |path| {
+            let new = path.with_extension("new");
+            fs::copy(path, &new).unwrap();
+            fs::rename(new, path).unwrap();
+        }),
+        ("moved", |path| {
+            fs::rename(path, path.with_extension("old")).unwrap();
+        }),
+        ("removed", |path| fs::remove_file(path).unwrap()),
+    ];
+    for (how, change) in changes {
+        let dir = tempfile::tempdir().unwrap();
+        drop(HeadFile::create(dir.path(), &frontier(2)).unwrap());
+        let mut head = HeadFile::open(dir.path()).unwrap();
+        head.write(&frontier(3)).unwrap();
+        let path = dir.path().join(FILE_NAME);
+        change(&path);
+        let before = fs::read(&path).ok();
+        // Whether there is something to write or not.
+        for size in [3, 4] {
+            let error = head.write(&frontier(size)).unwrap_err();
+            assert!(
+                matches!(&error, HeadError::Replaced(at) if *at == path),
+                "{how}"
+            );
+            assert!(error.to_string().contains(path.to_str().unwrap()));
+        }
+        assert_eq!(fs::read(&path).ok(), before, "{how}");
+        assert_eq!(head.current().size(), 3);
+    }
+}
+
+#[test]
+fn whether_it_is_in_use_is_told_and_keeps_nobody_out() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(HeadFile::create(dir.path(), &frontier(2)).unwrap());
+    assert!(!Head::is_in_use(dir.path()).unwrap());
+    let head = HeadFile::open(dir.path()).unwrap();
+    assert!(Head::is_in_use(dir.path()).unwrap());
+    drop(head);
+    assert!(!Head::is_in_use(dir.path()).unwrap());
+    drop(HeadFile::open(dir.path()).unwrap());
 }

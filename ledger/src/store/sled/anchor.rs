@@ -12,7 +12,7 @@ use super::fault::{FaultPoint, Faults};
 use super::shared::Shared;
 use crate::merkle::Frontier;
 use crate::store::chain;
-use crate::store::head::{HeadError, HeadFile};
+use crate::store::head::{HeadError, HeadFile, HeadName};
 
 /// Looks after which the head is written, whether appends pause or not.
 const LOOKS_MAX: u32 = 20;
@@ -30,6 +30,7 @@ enum AnchorError {
 pub(super) struct Anchor {
     shared: Arc<Shared>,
     head: Mutex<HeadFile>,
+    name: HeadName,
     /// How far the head file is: whoever asks waits for no sync.
     size: AtomicU64,
     state: Mutex<State>,
@@ -53,6 +54,7 @@ impl Anchor {
         shared.tiles.anchor(size);
         Self {
             shared,
+            name: head.name().clone(),
             head: Mutex::new(head),
             size: AtomicU64::new(size),
             state: Mutex::default(),
@@ -63,6 +65,11 @@ impl Anchor {
     /// How far the head file is.
     pub(super) fn size(&self) -> u64 {
         self.size.load(Ordering::Acquire)
+    }
+
+    /// An error where the head file lost its name: another process may write to a copy by now.
+    pub(super) fn check(&self) -> Result<(), HeadError> {
+        self.name.check()
     }
 
     /// Writes the head now; it is on disk when this returns.

@@ -1,6 +1,7 @@
 //! The committer: one thread that writes what is waiting as one group, and never decides.
 //!
-//! A group is compared append by append, each against what the ones before it would leave. Then:
+//! Nothing is written once the head file, and with it the lock on all copies, lost its name. A
+//! group is compared append by append, each against what the ones before it would leave. Then:
 //! one frame to the log, with one write and one `fdatasync`; the head file where something outside
 //! will rest on the group (else the anchor writes it later); memory, which readers see; and only
 //! then the answers. After any error of these the store is closed for writing, and so it is where
@@ -113,6 +114,13 @@ impl Committer {
     }
 
     fn commit(&mut self, group: Vec<Request>) {
+        if self.shared.closed().is_none()
+            && let Err(error) = self.anchor.check()
+        {
+            let reason = chain(&error);
+            tracing::error!(error = reason, "the store is closed for writing");
+            self.shared.close(&reason);
+        }
         if let Some(reason) = self.shared.closed() {
             for request in group {
                 drop(request.reserved);

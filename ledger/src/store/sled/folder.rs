@@ -56,7 +56,7 @@ pub(super) fn keys(home: &Path) -> PathBuf {
 }
 
 /// Who has the store open: a process id, to be told to whom it is refused.
-fn owner(home: &Path) -> PathBuf {
+pub(super) fn owner(home: &Path) -> PathBuf {
     home.join("owner")
 }
 
@@ -108,6 +108,11 @@ pub(super) fn sync(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// For `map_err`: names the one of many files at which something failed.
+fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
 /// Syncs every file below a folder and the folders themselves.
 pub(super) fn sync_tree(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
@@ -116,7 +121,10 @@ pub(super) fn sync_tree(folder: &Path) -> io::Result<()> {
         if kind.is_dir() {
             sync_tree(&entry.path())?;
         } else if kind.is_file() {
-            File::open(entry.path())?.sync_all()?;
+            let path = entry.path();
+            File::open(&path)
+                .and_then(|file| file.sync_all())
+                .map_err(at(&path))?;
         }
     }
     sync(folder)
@@ -185,11 +193,12 @@ fn restrict_below(folder: &Path, but: Option<&Path>) -> io::Result<Vec<(PathBuf,
 }
 
 fn mend(path: &Path, wanted: u32) -> io::Result<Option<(PathBuf, u32)>> {
-    let found = fs::metadata(path)?.permissions().mode() & 0o7777;
+    let there = fs::metadata(path).map_err(at(path))?;
+    let found = there.permissions().mode() & 0o7777;
     if found == wanted {
         return Ok(None);
     }
-    fs::set_permissions(path, PermissionsExt::from_mode(wanted))?;
+    fs::set_permissions(path, PermissionsExt::from_mode(wanted)).map_err(at(path))?;
     Ok(Some((path.to_owned(), found)))
 }
 
@@ -206,7 +215,10 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
         } else if kind.is_file() {
             let mut options = OpenOptions::new();
             let options = options.write(true).create_new(true).mode(0o600);
-            io::copy(&mut File::open(entry.path())?, &mut options.open(target)?)?;
+            let path = entry.path();
+            File::open(&path)
+                .and_then(|mut file| io::copy(&mut file, &mut options.open(target)?))
+                .map_err(at(&path))?;
         }
     }
     Ok(())

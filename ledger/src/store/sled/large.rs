@@ -74,12 +74,13 @@ pub(super) fn read(
 }
 
 /// Removes what no record names: an append that brought it never came to its end.
-pub(super) fn remove_orphans<E: From<io::Error>>(
+pub(super) fn remove_orphans<E>(
     folder: &Path,
     is_named: impl Fn(u32, &Commitment) -> Result<bool, E>,
+    failed: impl Fn(io::Error, &Path) -> E,
 ) -> Result<(), E> {
-    for file in fs::read_dir(folder)? {
-        let path = file?.path();
+    for file in fs::read_dir(folder).map_err(|error| failed(error, folder))? {
+        let path = file.map_err(|error| failed(error, folder))?.path();
         let named = path
             .file_name()
             .and_then(|name| name.to_str())
@@ -90,7 +91,7 @@ pub(super) fn remove_orphans<E: From<io::Error>>(
         };
         if !keep {
             tracing::info!(path = %path.display(), "a content that no record names is removed");
-            fs::remove_file(&path)?;
+            fs::remove_file(&path).map_err(|error| failed(error, &path))?;
         }
     }
     Ok(())

@@ -68,7 +68,7 @@ pub(super) struct Read {
     pub(super) broken: bool,
 }
 
-fn path(folder: &Path, half: Half) -> PathBuf {
+pub(super) fn path(folder: &Path, half: Half) -> PathBuf {
     folder.join(half.to_string())
 }
 

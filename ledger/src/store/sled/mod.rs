@@ -38,6 +38,7 @@ mod open;
 mod projections;
 mod read;
 mod recover;
+mod refused;
 mod rows;
 mod shared;
 mod snapshots;
@@ -84,7 +85,8 @@ use crate::id::{LedgerId, Position, StreamId, Version};
 pub use fault::SealsEarly;
 pub use fault::{FaultPoint, Faults, NoFaults, Sealing};
 pub use folder::Holder;
-pub use open::{OpenError, StoreLock};
+pub use open::StoreLock;
+pub use refused::OpenError;
 pub use tile::check::TileFaults;
 
 /// Appends that may wait for the committer; above that an append hears `Busy`.
@@ -180,9 +182,20 @@ impl SledStore {
         Self::start(home, open::open_locked(lock, head_dir)?, Arc::new(NoFaults))
     }
 
-    /// Which process has a store, if it left a note.
-    pub fn owner_at(home: &Path) -> Option<u32> {
-        folder::read_owner(home)
+    /// Who has another copy of a store now, told as opening it to write would; nothing is changed.
+    pub fn copy_in_use(head_dir: &Path) -> Option<OpenError> {
+        open::copy_in_use(head_dir)
+    }
+
+    /// Who has a store, as opening it would tell.
+    pub fn in_use(home: &Path) -> OpenError {
+        refused::in_use(home)
+    }
+
+    /// Who has a store, if they are known to be stopped.
+    pub fn stopped_owner_at(home: &Path) -> Option<OpenError> {
+        let error = refused::in_use(home);
+        matches!(error, OpenError::InUse { stopped: true, .. }).then_some(error)
     }
 
     /// Opens a ledger to read what is there, and says why it cannot be written, if it cannot.
@@ -288,10 +301,7 @@ impl SledStore {
         let (head, shared) = (head?, Arc::new(shared));
         let anchor = Arc::new(Anchor::new(Arc::clone(&shared), head));
         let watch = Arc::new(Watch::default());
-        let failed = |source| OpenError::Io {
-            doing: "starting the store",
-            source,
-        };
+        let failed = |error| refused::failed("starting the store", home)(error);
         let [first, second] = &pen.halves;
         let mut mover = Mover {
             shared: Arc::clone(&shared),
@@ -305,7 +315,7 @@ impl SledStore {
             blocks: Blocks::find(&shared.rows)?,
             sealer: Sealer::new(Arc::clone(&shared), Arc::clone(&faults), sealed, rows),
         };
-        mover.adopt()?;
+        mover.adopt(home)?;
         let (other, length) = pen.begin_anew().map_err(failed)?;
         shared.moving.give(other, length);
         let committer = Committer {
@@ -385,13 +395,9 @@ impl Drop for SledStore {
 
 /// A second descriptor of sled's file: sled keeps its own to itself.
 fn rows_file(home: &Path) -> Result<File, OpenError> {
-    File::options()
-        .write(true)
-        .open(folder::sled_file(home))
-        .map_err(|source| OpenError::Io {
-            doing: "opening the file of the rows",
-            source,
-        })
+    let path = folder::sled_file(home);
+    let opened = File::options().write(true).open(&path);
+    opened.map_err(refused::failed("opening the file of the rows", &path))
 }
 
 #[async_trait]

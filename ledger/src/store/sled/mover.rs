@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use ::sled::Batch;
@@ -15,12 +16,12 @@ use super::blocks::Blocks;
 use super::index::Index;
 use super::log::{self, HALF_BYTES_MAX, Half};
 use super::memory::Written;
-use super::open::OpenError;
 use super::read::damaged;
+use super::refused::{self, OpenError};
 use super::shared::Shared;
 use super::tile::TILE;
 use super::tile::seal::{SealError, Sealer};
-use super::{keys, unit, values};
+use super::{folder, keys, unit, values};
 use crate::store::{ReadError, chain};
 
 /// Bytes of frames that are worth a move: ten units at least.
@@ -277,7 +278,7 @@ impl Mover {
 
     /// Puts into sled, durably, what was found in the log: that it can be read there does not mean
     /// that it is on disk, where the last sync of it failed or never was.
-    pub(super) fn adopt(&mut self) -> Result<(), OpenError> {
+    pub(super) fn adopt(&mut self, home: &Path) -> Result<(), OpenError> {
         let frames = self.shared.remember(|memory| memory.frames());
         if frames.is_empty() {
             return Ok(());
@@ -288,10 +289,8 @@ impl Mover {
             MoveError::Sync(source)
             | MoveError::Grow(source)
             | MoveError::Seal(SealError::Write(source) | SealError::Fault(source)) => {
-                OpenError::Io {
-                    doing: "moving the log of the store into sled",
-                    source,
-                }
+                let doing = "moving the log of the store into sled";
+                refused::failed(doing, &folder::sled_file(home))(source)
             }
         })
     }

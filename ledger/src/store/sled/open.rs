@@ -5,7 +5,6 @@
 //! does not lead from that head to its own tree, was put back from a copy or has lost rows.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -13,131 +12,27 @@ use std::time::Duration;
 use ::sled::Batch;
 
 use super::commit::Pen;
-use super::folder::Holder;
 use super::keyring::Keyring;
 use super::recover::{Recovered, recover};
+use super::refused::{OpenError, failed, in_use, no_keys};
 use super::rows::{Rows, RowsError};
 use super::shared::Shared;
 use super::tile::{self, Tiles};
-use super::{folder, keys, large, log, read, rows, values};
+use super::{folder, keys, large, log, read, refused, rows, values};
 use crate::content::Commitment;
 use crate::digest::{Purpose, digest};
 use crate::id::{LedgerId, Position};
 use crate::limits::PAGE_RECORDS_MAX;
 use crate::merkle::Frontier;
+use crate::store::ReadError;
 use crate::store::head::{Head, HeadError, HeadFile};
-use crate::store::seal::{KeyFile, KeyFileError};
-use crate::store::{ReadError, chain};
+use crate::store::seal::KeyFile;
 
 /// A process that has just closed a store may hold sled's lock for a moment longer.
 const LOCK_TRIES: u32 = 100;
 
 /// Between two tries.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
-
-/// Why a store was not made or not opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// There is nothing at all.
-    #[error("there is no store at {}", .0.display())]
-    Missing(PathBuf),
-    /// Something is there already.
-    #[error("there is something at {} already", .0.display())]
-    Exists(PathBuf),
-    /// Somebody has it open.
-    #[error("the store is in use{}", pid.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
-    InUse {
-        /// The process, if it left a note.
-        pid: Option<u32>,
-    },
-    /// Somebody has another copy of it open.
-    #[error("{}", in_use_elsewhere(holder.as_ref(), head))]
-    CopyInUse {
-        /// Who, if they left a note.
-        holder: Option<Holder>,
-        /// The head file that goes with both.
-        head: PathBuf,
-    },
-    /// What is there is no whole store.
-    #[error("the store is damaged: {0}")]
-    Damaged(String),
-    /// There is a store and no head file.
-    #[error("the head file of the store is missing")]
-    HeadMissing,
-    /// There is a head file and no store.
-    #[error("there is a head file and no store")]
-    HeadWithoutStore,
-    /// There is a store and no keys.
-    #[error("the key file of the store is missing")]
-    KeysMissing,
-    /// There are keys and no store.
-    #[error("there is a key file and no store")]
-    KeysWithoutStore,
-    /// The store is shorter than it was.
-    #[error("the store has {store_size} records and had {head_size}")]
-    Behind {
-        /// Records it has.
-        store_size: u64,
-        /// Records it had.
-        head_size: u64,
-    },
-    /// The store holds another history than it had.
-    #[error("the store holds another history than it had at size {head_size}")]
-    Forked {
-        /// Up to here it was another one.
-        head_size: u64,
-    },
-    /// sled cannot open anything at such a time.
-    #[error("the clock of this machine is before 1970")]
-    Clock,
-    /// The head file failed.
-    #[error("the head of the store cannot be read")]
-    Head(#[source] HeadError),
-    /// The key file failed.
-    #[error("the keys of the store cannot be read")]
-    Keys(#[from] KeyFileError),
-    /// The file system refused.
-    #[error("{doing} failed")]
-    Io {
-        /// What was being done.
-        doing: &'static str,
-        /// Why it failed.
-        #[source]
-        source: io::Error,
-    },
-}
-
-impl From<io::Error> for OpenError {
-    fn from(source: io::Error) -> Self {
-        failed("looking at the contents of the store")(source)
-    }
-}
-
-impl From<ReadError> for OpenError {
-    fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Damaged { detail, .. } => Self::Damaged(detail),
-            other @ (ReadError::NoContent(_) | ReadError::Io(_)) => Self::Damaged(chain(&other)),
-        }
-    }
-}
-
-/// For `map_err`: says what was being done.
-fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> OpenError {
-    move |source| OpenError::Io { doing, source }
-}
-
-fn in_use_elsewhere(holder: Option<&Holder>, head: &Path) -> String {
-    let head = head.display();
-    let by = holder.map_or_else(String::new, |holder| {
-        format!(
-            ": process {} has {} open",
-            holder.pid,
-            holder.home.display()
-        )
-    });
-    format!("another copy of this ledger is in use{by}; its head file at {head} is locked")
-}
 
 /// A store that was opened and looked at; `H` is its head, or the file of it, locked to be written.
 pub(super) struct Opened<H> {
@@ -154,7 +49,7 @@ pub(super) struct Opened<H> {
 
 /// Makes an empty store in a folder of another name, which is renamed once it is whole.
 pub(super) fn create(home: &Path, ledger: LedgerId, head_dir: &Path) -> Result<(), OpenError> {
-    if !folder::is_free(home).map_err(failed("looking at the folder of the store"))? {
+    if !folder::is_free(home).map_err(failed("looking at the folder of the store", home))? {
         return Err(OpenError::Exists(home.to_owned()));
     }
     let mut name = home.file_name().unwrap_or_default().to_owned();
@@ -162,13 +57,13 @@ pub(super) fn create(home: &Path, ledger: LedgerId, head_dir: &Path) -> Result<(
     let staging = folder::parent(home).join(name);
     folder::make_parents(home)
         .and_then(|()| folder::make(&staging))
-        .map_err(failed("making the folder of the store"))?;
+        .map_err(failed("making the folder of the store", &staging))?;
     let made = build(&staging, ledger).and_then(|()| {
         // First the head: without its store it is only a file about a ledger that nobody knows.
         HeadFile::create(head_dir, &Frontier::new()).map_err(OpenError::Head)?;
         fs::rename(&staging, home)
             .and_then(|()| folder::sync(folder::parent(home)))
-            .map_err(failed("renaming the folder of the store"))
+            .map_err(failed("renaming the folder of the store", home))
     });
     if made.is_err() && fs::remove_dir_all(&staging).is_err() {
         tracing::warn!(path = %staging.display(), "half a store was left behind");
@@ -186,16 +81,23 @@ fn build(staging: &Path, ledger: LedgerId) -> Result<(), OpenError> {
     rows.flush()?;
     drop(rows);
     for made in [folder::log(staging), folder::content(staging)] {
-        folder::make(&made).map_err(failed("making a folder of the store"))?;
+        folder::make(&made).map_err(failed("making a folder of the store", &made))?;
     }
-    tile::prepare(&folder::tile(staging)).map_err(failed("making the folders of tiles"))?;
-    log::create(&folder::log(staging)).map_err(failed("making the log of the store"))?;
-    KeyFile::create(&folder::keys(staging), ledger)?;
-    drop(folder::open_owner(staging).map_err(failed("making the note of the owner"))?);
+    let (tiles, log) = (folder::tile(staging), folder::log(staging));
+    tile::prepare(&tiles).map_err(failed("making the folders of tiles", &tiles))?;
+    log::create(&log).map_err(failed("making the log of the store", &log))?;
+    let keys = folder::keys(staging);
+    KeyFile::create(&keys, ledger).map_err(no_keys(&keys))?;
+    drop(open_owner(staging)?);
     folder::write_ledger(staging, ledger)
         .and_then(|()| folder::restrict(staging))
         .and_then(|()| folder::sync_tree(staging))
-        .map_err(failed("syncing the folder of the store"))
+        .map_err(failed("syncing the folder of the store", staging))
+}
+
+fn open_owner(home: &Path) -> Result<File, OpenError> {
+    let doing = "opening the note of the owner";
+    folder::open_owner(home).map_err(failed(doing, &folder::owner(home)))
 }
 
 /// The lock of a store: whoever has it is its owner, and the only one to open it.
@@ -210,13 +112,13 @@ pub(super) fn try_lock(home: &Path, head_dir: &Path) -> Result<Option<StoreLock>
     if !folder::sled_file(home).exists() {
         return Err(absent(home, head_dir));
     }
-    let owner = folder::open_owner(home).map_err(failed("opening the note of the owner"))?;
+    let (owner, note) = (open_owner(home)?, folder::owner(home));
     match owner.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(None),
-        Err(TryLockError::Error(error)) => return Err(failed("locking the store")(error)),
+        Err(TryLockError::Error(error)) => return Err(failed("locking the store", &note)(error)),
     }
-    folder::write_owner(&owner).map_err(failed("noting the owner of the store"))?;
+    folder::write_owner(&owner).map_err(failed("noting the owner of the store", &note))?;
     let home = home.to_owned();
     Ok(Some(StoreLock { home, owner }))
 }
@@ -239,8 +141,7 @@ fn wait_for_lock(home: &Path, head_dir: &Path) -> Result<StoreLock, OpenError> {
         }
         thread::park_timeout(LOCK_PAUSE);
     }
-    let pid = folder::read_owner(home);
-    Err(OpenError::InUse { pid })
+    Err(in_use(home))
 }
 
 /// Opens what is there under its lock, to write it.
@@ -266,7 +167,7 @@ fn open_under<H: AsRef<Head>>(
         .and_then(|()| folder::restrict(home))
         .and_then(|()| folder::sync_tree(&folder::sled(home)))
         .and_then(|()| folder::sync(home))
-        .map_err(failed("syncing the folder of the store"))?;
+        .map_err(failed("syncing the folder of the store", home))?;
     let mut opened = look(home, rows, head, true)?;
     opened.shared.own(owner);
     Ok(opened)
@@ -282,7 +183,9 @@ pub(super) fn open_copy(
     if !folder::sled_file(home).exists() {
         return Err(absent(home, head_dir));
     }
-    let owner = folder::look_at_owner(home).map_err(failed("opening the note of the owner"))?;
+    let note = folder::owner(home);
+    let doing = "opening the note of the owner";
+    let owner = folder::look_at_owner(home).map_err(failed(doing, &note))?;
     lock(home, &owner)?;
     if let Err(error) = folder::restrict_keys(home) {
         // A store may lie where nothing can be changed; its keys are then refused by themselves.
@@ -290,7 +193,7 @@ pub(super) fn open_copy(
     }
     rows::check_files(&folder::sled(home))?;
     folder::copy(&folder::sled(home), &folder::sled(scratch))
-        .map_err(failed("copying the store"))?;
+        .map_err(failed("copying the store", scratch))?;
     // Held until everything was looked at: nobody may append meanwhile.
     let opened = look(home, open_rows(scratch)?, || read_head(head_dir), false);
     drop(owner);
@@ -303,11 +206,12 @@ fn lock(home: &Path, file: &File) -> Result<(), OpenError> {
         match file.try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) => thread::park_timeout(LOCK_PAUSE),
-            Err(TryLockError::Error(error)) => return Err(failed("locking the store")(error)),
+            Err(TryLockError::Error(error)) => {
+                return Err(failed("locking the store", &folder::owner(home))(error));
+            }
         }
     }
-    let pid = folder::read_owner(home);
-    Err(OpenError::InUse { pid })
+    Err(in_use(home))
 }
 
 /// What the absence of sled's file means.
@@ -326,15 +230,14 @@ fn open_rows(home: &Path) -> Result<Rows, OpenError> {
             Ok(rows) => return Ok(rows),
             Err(RowsError::Full(source)) => {
                 let doing = "making room to open the store";
-                return Err(OpenError::Io { doing, source });
+                return Err(failed(doing, &folder::sled(home))(source));
             }
             Err(RowsError::Clock) => return Err(OpenError::Clock),
             Err(RowsError::Failed(error)) => return Err(not_opened(error, home)),
             Err(RowsError::Locked) => thread::park_timeout(LOCK_PAUSE),
         }
     }
-    let pid = folder::read_owner(home);
-    Err(OpenError::InUse { pid })
+    Err(in_use(home))
 }
 
 /// sled could not open its files. It keeps one of them to be quicker the next time, and reads all
@@ -387,7 +290,8 @@ fn look<H: AsRef<Head>>(
             let named = shared.reader().has_content(ordinal, commitment);
             named.map_err(OpenError::from)
         };
-        large::remove_orphans(&large, named)?;
+        let doing = "looking at the contents of the store";
+        large::remove_orphans(&large, named, |error, path| failed(doing, path)(error))?;
     }
     Ok(Opened {
         shared,
@@ -405,9 +309,15 @@ fn read_head(head_dir: &Path) -> Result<Head, OpenError> {
 
 fn no_head(error: HeadError) -> OpenError {
     match error {
-        HeadError::Missing(_) => OpenError::HeadMissing,
+        HeadError::Missing(path) => OpenError::HeadMissing(path),
         error => OpenError::Head(error),
     }
+}
+
+/// Who writes to another copy of the store, if somebody does.
+pub(super) fn copy_in_use(head_dir: &Path) -> Option<OpenError> {
+    let in_use = Head::is_in_use(head_dir).is_ok_and(|in_use| in_use);
+    in_use.then(|| refused::copy_in_use(head_dir, head_dir.join("head")))
 }
 
 /// The head file, once whoever had a copy of this store has let it go, with a note of who has it.
@@ -427,8 +337,7 @@ fn lock_head(home: &Path, head_dir: &Path) -> Result<HeadFile, OpenError> {
         }
         thread::park_timeout(LOCK_PAUSE);
     }
-    let holder = folder::read_holder(head_dir);
-    Err(OpenError::CopyInUse { holder, head })
+    Err(refused::copy_in_use(head_dir, head))
 }
 
 fn open_keys(
@@ -439,14 +348,14 @@ fn open_keys(
 ) -> Result<Keyring, OpenError> {
     let path = folder::keys(home);
     if !path.exists() {
-        return Err(OpenError::KeysMissing);
+        return Err(OpenError::KeysMissing(path));
     }
     let open = if write {
         KeyFile::open
     } else {
         KeyFile::open_to_read
     };
-    let file = open(&path, ledger)?;
+    let file = open(&path, ledger).map_err(no_keys(&path))?;
     Ok(Keyring::new(ledger, file, last))
 }
 

@@ -11,8 +11,8 @@ use super::commit::Pen;
 use super::entry::Entry;
 use super::log::{self, Frame};
 use super::memory::{Known, Memory, Written};
-use super::open::OpenError;
 use super::read::{damaged, frontier, mark};
+use super::refused::{self, OpenError};
 use super::rows::Rows;
 use super::tile::TILE;
 use super::{keys, values};
@@ -35,28 +35,26 @@ pub(super) struct Recovered {
     pub(super) finding: Option<String>,
 }
 
-fn failed(source: io::Error) -> OpenError {
-    OpenError::Io {
-        doing: "reading the log of the store",
-        source,
-    }
+fn failed(folder: &Path) -> impl Fn(io::Error) -> OpenError {
+    |source| refused::failed("reading the log of the store", folder)(source)
 }
 
-fn open(folder: &Path, half: log::Half, write: bool) -> Result<File, OpenError> {
+fn open_half(folder: &Path, half: log::Half, write: bool) -> Result<File, OpenError> {
+    let path = log::path(folder, half);
     log::open(folder, half, write).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            OpenError::Damaged(format!("file {half} of its log is missing"))
+            OpenError::Damaged(format!("its log {} is missing", path.display()))
         }
         io::ErrorKind::InvalidData => {
-            OpenError::Damaged(format!("file {half} of its log: {source}"))
+            OpenError::Damaged(format!("its log {}: {source}", path.display()))
         }
-        _ => failed(source),
+        _ => failed(&path)(source),
     })
 }
 
 /// Reads what is there, in the order in which it was written.
 pub(super) fn recover(rows: &Rows, folder: &Path, write: bool) -> Result<Recovered, OpenError> {
-    let (first, second) = (open(folder, 0, write)?, open(folder, 1, write)?);
+    let (first, second) = (open_half(folder, 0, write)?, open_half(folder, 1, write)?);
     let tree = |key, name| {
         let tree = frontier(rows, key)?;
         tree.ok_or_else(|| OpenError::Damaged(format!("it has no tree of its {name}")))
@@ -73,7 +71,7 @@ pub(super) fn recover(rows: &Rows, folder: &Path, write: bool) -> Result<Recover
     let mut pen = Pen {
         half: 0,
         at: 0,
-        length: first.metadata().map_err(failed)?.len(),
+        length: first.metadata().map_err(failed(folder))?.len(),
         epoch: 1,
         halves: [first, second],
         frame: Vec::new(),
@@ -85,13 +83,13 @@ pub(super) fn recover(rows: &Rows, folder: &Path, write: bool) -> Result<Recover
         } else {
             &pen.halves[1]
         };
-        let read = log::read(file, rows_end).map_err(failed)?;
+        let read = log::read(file, rows_end).map_err(failed(folder))?;
         if read.broken {
             finding.get_or_insert_with(|| "its log is broken".to_owned());
         }
         let epoch = read.frames.last().map_or(0, |last| last.epoch);
         if epoch >= pen.epoch {
-            let length = file.metadata().map_err(failed)?.len();
+            let length = file.metadata().map_err(failed(folder))?.len();
             (pen.half, pen.at, pen.epoch, pen.length) = (half, read.end, epoch, length);
         }
         frames.extend(read.frames.into_iter().map(|frame| (half, frame)));

@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::sled::{Batch, Config, Db, Error, IVec, Mode};
 
+use super::refused::{OpenError, failed};
 use crate::regular;
 use crate::store::ReadError;
 
@@ -130,22 +131,20 @@ impl Drop for Rows {
 }
 
 /// Whether sled's files are files: it would wait for a pipe, and read a device that has no end.
-pub(super) fn check_files(folder: &Path) -> Result<(), ReadError> {
-    let failed = |error: io::Error| ReadError::Io(error.to_string());
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let kind = entry.file_type().map_err(failed)?;
+pub(super) fn check_files(folder: &Path) -> Result<(), OpenError> {
+    let failed = || failed("looking at the rows of the store", folder);
+    for entry in fs::read_dir(folder).map_err(failed())? {
+        let entry = entry.map_err(failed())?;
+        let kind = entry.file_type().map_err(failed())?;
         let fits = if entry.file_name() == "blobs" {
             kind.is_dir()
         } else {
             kind.is_file()
         };
         if !fits {
-            let (name, kind) = (entry.file_name(), regular::kind(kind));
-            return Err(ReadError::Damaged {
-                position: None,
-                detail: format!("sled/{} is {kind}", name.to_string_lossy()),
-            });
+            let (path, kind) = (entry.path(), regular::kind(kind));
+            let what = format!("{} is {kind}", path.display());
+            return Err(OpenError::Damaged(what));
         }
     }
     Ok(())

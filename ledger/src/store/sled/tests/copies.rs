@@ -66,3 +66,50 @@ fn copies_are_used_after_each_other_until_one_is_behind() {
     );
     drop(SledStore::open(&other, &place.head()).unwrap());
 }
+
+#[test]
+fn nothing_is_acknowledged_once_the_head_file_lost_its_name() {
+    type Change = fn(&Path);
+    let changes: [Change; 2] = [
+        // As a program does that writes whole files anew, or brings them back.
+        |head| {
+            let new = head.with_extension("new");
+            fs::copy(head, &new).unwrap();
+            fs::rename(new, head).unwrap();
+        },
+        |head| fs::rename(head, head.with_extension("moved")).unwrap(),
+    ];
+    for change in changes {
+        let place = Place::new();
+        let (store, mut run) = place.create();
+        block_on(append_one(&store, &mut run));
+        assert_eq!(store.anchored(2), 2);
+        let head = place.head().join("head");
+        let other = second(&place);
+        change(&head);
+        for _ in 0..2 {
+            let (mut run, expected) = (run.clone(), run.expected());
+            let batch = run.records(1);
+            let answer = block_on(store.append(run.stream(), expected, batch, &[]));
+            let Err(AppendError::Poisoned(reason)) = answer else {
+                panic!("{answer:?}");
+            };
+            let named = reason.contains(head.to_str().unwrap());
+            assert!(
+                named && reason.contains("another program has replaced"),
+                "{reason}"
+            );
+        }
+        // What was acknowledged can be read as before.
+        assert_eq!(block_on(check_log(&store)).len(), 2);
+        if !head.exists() {
+            continue;
+        }
+        // Whoever comes now goes on where that one stopped, and alone.
+        let next = SledStore::open(&other, &place.head()).unwrap();
+        block_on(append_one(&next, &mut run));
+        drop((store, next));
+        assert_eq!(Head::read(&place.head()).unwrap().size(), 3);
+        drop(SledStore::open(&other, &place.head()).unwrap());
+    }
+}

@@ -226,7 +226,8 @@ fn a_log_without_one_of_its_files_is_damage() {
         drop(place.create());
         fs::remove_file(self::half(&place, half)).unwrap();
         let error = SledStore::open_read_only(&place.home(), &place.head()).unwrap_err();
-        let wanted = format!("the store is damaged: file {half} of its log is missing");
+        let log = place.home().join("log").join(half.to_string());
+        let wanted = format!("the store is damaged: its log {} is missing", log.display());
         assert_eq!(error.to_string(), wanted);
     }
 }

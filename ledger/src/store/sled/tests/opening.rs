@@ -116,11 +116,14 @@ fn absence_is_a_finding_and_never_a_first_start() {
     };
     let no_head = place.copy();
     fs::remove_dir_all(no_head.head()).unwrap();
-    assert_eq!(finding(&no_head, &run), "HeadMissing");
-    assert_eq!(refused(&no_head), "HeadMissing");
+    let missing = |name: &str, path: PathBuf| format!("{name}({path:?})");
+    let missing_head = missing("HeadMissing", no_head.head().join("head"));
+    assert_eq!(finding(&no_head, &run), missing_head);
+    assert_eq!(refused(&no_head), missing_head);
     let no_keys = place.copy();
     fs::remove_file(no_keys.home().join("keys")).unwrap();
-    assert_eq!(finding(&no_keys, &run), "KeysMissing");
+    let missing_keys = missing("KeysMissing", no_keys.home().join("keys"));
+    assert_eq!(finding(&no_keys, &run), missing_keys);
     let no_store = place.copy();
     fs::remove_dir_all(no_store.home().join("sled")).unwrap();
     assert_eq!(refused(&no_store), "HeadWithoutStore");
@@ -139,13 +142,13 @@ fn a_second_owner_is_told_who_has_it() {
     let mine = Some(std::process::id());
     let second = SledStore::open(&place.home(), &place.head()).unwrap_err();
     assert!(
-        matches!(second, OpenError::InUse { pid } if pid == mine),
+        matches!(second, OpenError::InUse { pid, stopped: false } if pid == mine),
         "{second:?}"
     );
     let scratch = tempfile::tempdir().unwrap();
     let copy = SledStore::open_copy(&place.home(), &place.head(), scratch.path()).unwrap_err();
     assert!(
-        matches!(copy, OpenError::InUse { pid } if pid == mine),
+        matches!(copy, OpenError::InUse { pid, stopped: false } if pid == mine),
         "{copy:?}"
     );
     block_on(append_one(&store, &mut run));
