@@ -77,6 +77,9 @@ impl Address {
             Some(_) => return Err(AddressError::Scheme),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if authority.contains('@') {
+            return Err(AddressError::User);
+        }
         let (host, port) = ollama_authority(authority, port);
         let path = path.trim_end_matches('/');
         let slash = if path.is_empty() { "" } else { "/" };
