@@ -57,10 +57,14 @@ struct Head {
 
 #[derive(Deserialize)]
 struct Usage {
-    input_tokens: Raw,
-    cache_read_input_tokens: Raw,
-    cache_creation_input_tokens: Raw,
-    output_tokens: Raw,
+    #[serde(rename = "input_tokens")]
+    input: Raw,
+    #[serde(rename = "cache_read_input_tokens")]
+    cache_read: Raw,
+    #[serde(rename = "cache_creation_input_tokens")]
+    cache_write: Raw,
+    #[serde(rename = "output_tokens")]
+    output: Raw,
 }
 
 #[derive(Deserialize)]
@@ -254,13 +258,13 @@ fn count(usage: Option<&Usage>, is_last: bool, draft: &mut Draft) {
         return;
     };
     let counted = &mut draft.counted;
-    if let Some(output) = number(&usage.output_tokens) {
+    if let Some(output) = number(&usage.output) {
         counted.output = Some(output);
         counted.is_last = is_last;
     }
-    let read = number(&usage.cache_read_input_tokens);
-    let write = number(&usage.cache_creation_input_tokens);
-    if let Some(past_cache) = number(&usage.input_tokens) {
+    let read = number(&usage.cache_read);
+    let write = number(&usage.cache_write);
+    if let Some(past_cache) = number(&usage.input) {
         counted.cache_read = read.unwrap_or(counted.cache_read);
         counted.cache_write = write.unwrap_or(counted.cache_write);
         let cached = counted.cache_read.saturating_add(counted.cache_write);
