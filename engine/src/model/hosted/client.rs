@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Response, Url, redirect, retry};
+use reqwest::{ClientBuilder, Response, Url, redirect, retry};
 use rustls::crypto::CryptoProvider;
 
 use super::anthropic;
@@ -30,6 +30,14 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, EndpointError> {
+        Self::adjusted(endpoint, |builder| builder)
+    }
+
+    /// A client with something about it changed.
+    pub(super) fn adjusted(
+        endpoint: &Endpoint,
+        adjust: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    ) -> Result<Self, EndpointError> {
         let url = endpoint.asked()?;
         let headers = headers(endpoint)?;
         if CryptoProvider::get_default().is_none() {
@@ -51,7 +59,7 @@ impl Client {
             // No certificate is looked at: a machine without any can ask as well.
             builder = builder.tls_certs_only([]);
         }
-        let http = builder.build().map_err(EndpointError::Client)?;
+        let http = adjust(builder).build().map_err(EndpointError::Client)?;
         Ok(Self { http, headers, url })
     }
 

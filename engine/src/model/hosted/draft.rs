@@ -160,8 +160,10 @@ mod tests {
     use super::*;
 
     fn draft(stop: Option<&str>, arguments: &[&str]) -> Draft {
-        let mut draft = Draft::default();
-        draft.stop = stop.map(str::to_owned);
+        let mut draft = Draft {
+            stop: stop.map(str::to_owned),
+            ..Draft::default()
+        };
         for piece in arguments {
             let place = draft.begin_call(String::new(), String::from("ls"));
             draft.argue(place, piece);

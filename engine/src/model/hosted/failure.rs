@@ -16,11 +16,8 @@ use super::again;
 use super::draft::{Draft, clip};
 use super::endpoint::{Endpoint, is_loopback, shown};
 use super::fault::Fault;
-use super::told_error::ToldError;
+use super::told_error::{ERROR_BYTES_MAX, ToldError};
 use crate::model::{Again, ModelError};
-
-/// Bytes of an answer without a reply that are looked at.
-const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// Bytes of what a server says that are passed on.
 const MESSAGE_BYTES_MAX: usize = 2 * 1024;
@@ -51,12 +48,11 @@ enum Broke {
 
 impl Broke {
     fn of(error: &reqwest::Error) -> Self {
-        let io = || causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
-        let is = |kind| io().any(|error| error.kind() == kind);
         if error.is_connect() {
-            if is(io::ErrorKind::ConnectionRefused) {
+            let mut io = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
+            if io.any(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
                 Self::Refused
-            } else if is(io::ErrorKind::InvalidData) {
+            } else if causes(error).any(<dyn Error>::is::<rustls::Error>) {
                 Self::Untrusted
             } else {
                 Self::Unconnected
@@ -78,7 +74,14 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
     let mut next = Some(error);
     std::iter::from_fn(move || {
         let error = next.take()?;
-        next = error.source();
+        // An error of the system that wraps another is silent about it as a source.
+        next = match error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref)
+        {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
         Some(error)
     })
 }
@@ -212,7 +215,7 @@ impl Asked<'_> {
         let mut body = Vec::new();
         // What can be read of it is enough.
         while let Ok(Some(chunk)) = response.chunk().await {
-            let room = ERROR_BODY_BYTES_MAX.saturating_sub(body.len());
+            let room = ERROR_BYTES_MAX.saturating_sub(body.len());
             body.extend(chunk.iter().take(room));
             if chunk.len() >= room {
                 break;

@@ -101,13 +101,13 @@ fn free(name: &str, taken: &BTreeSet<String>) -> String {
     if !taken.contains(&form) {
         return form;
     }
-    let numbered = |number: u64| {
+    let numbered = |number: usize| {
         let end = format!("_{number}");
         let kept = NAME_BYTES_MAX.saturating_sub(end.len()).min(form.len());
         format!("{}{end}", form.get(..kept).unwrap_or_default())
     };
     // One of so many is free, as fewer are taken.
-    (2..)
+    (2..=taken.len().saturating_add(2))
         .map(numbered)
         .find(|form| !taken.contains(form))
         .unwrap_or(form)

@@ -2,12 +2,15 @@
 //! same may be asked again.
 
 use placet_ledger::budget::Tokens;
-use placet_ledger::event::ModelFailure;
+use placet_ledger::event::ModelFailure::{self, Cut, Network, Provider, Timeout};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use super::server::{Act, CHUNKED, STREAM, Server, chunk, http};
-use super::{BOTH, KEY, PATIENT_MS, asks, hosted, sample, user};
+use super::{BOTH, KEY, PATIENT_MS, asks, endpoint, hosted, sample, user};
 use crate::heard::Heard;
-use crate::model::hosted::Api;
+use crate::model::hosted::client::Client;
+use crate::model::hosted::{Api, Hosted};
 use crate::model::{Again, Model, ModelError};
 
 /// How long a server may be silent that is.
@@ -65,17 +68,29 @@ fn assert_failure(what: &str, error: &ModelError, expected: &Expected) {
     assert!(detail.len() < 3_000, "{what}: {detail}");
 }
 
-/// Connections that fail in one way or another, whoever asks.
-fn broken(api: Api) -> Vec<(&'static str, u64, Vec<Act>, Expected)> {
-    use ModelFailure::{Cut, Network, Provider, Timeout};
-    let expected = |kind, used, again, says| Expected {
+/// What happens, how long it may take, how a server does it, and what it comes to.
+type Case = (&'static str, u64, Vec<Act>, Expected);
+
+const fn expected(
+    kind: ModelFailure,
+    used: Option<Tokens>,
+    again: Option<Again>,
+    says: &'static str,
+) -> Expected {
+    Expected {
         kind,
         used,
         again,
         says,
-    };
-    let event = |kind: &str| error_event(api, kind);
-    let text = |kind: &str, body: &str| Act::send(http("200 OK", &[("content-type", kind)], body));
+    }
+}
+
+fn text(kind: &str, body: &str) -> Act {
+    Act::send(http("200 OK", &[("content-type", kind)], body))
+}
+
+/// Servers that do not answer, or stop in the middle of nothing.
+fn wordless() -> Vec<Case> {
     vec![
         (
             "closed without an answer",
@@ -112,16 +127,28 @@ fn broken(api: Api) -> Vec<(&'static str, u64, Vec<Act>, Expected)> {
             expected(Timeout, None, None, "for 50 ms"),
         ),
         (
-            "silent in the middle",
-            HASTY_MS,
-            vec![Act::send(STREAM), Act::send(half(api)), Act::Hold],
-            expected(Timeout, None, None, "nothing was heard"),
-        ),
-        (
             "ended after the head",
             PATIENT_MS,
             vec![Act::send(STREAM)],
             expected(Cut, None, AGAIN, "broke off before its end"),
+        ),
+        (
+            "another protocol",
+            PATIENT_MS,
+            vec![Act::send("SSH-2.0-OpenSSH_9.9\r\n"), Act::Hold],
+            expected(Provider, None, None, "does not speak HTTP"),
+        ),
+    ]
+}
+
+/// Servers that break off in the middle of a reply.
+fn broken(api: Api) -> Vec<Case> {
+    vec![
+        (
+            "silent in the middle",
+            HASTY_MS,
+            vec![Act::send(STREAM), Act::send(half(api)), Act::Hold],
+            expected(Timeout, None, None, "nothing was heard"),
         ),
         (
             "ended in the middle, in order",
@@ -145,12 +172,13 @@ fn broken(api: Api) -> Vec<(&'static str, u64, Vec<Act>, Expected)> {
             vec![Act::send(CHUNKED), Act::send(chunk(half(api))), Act::Reset],
             expected(Cut, None, None, "broke off before its end"),
         ),
-        (
-            "another protocol",
-            PATIENT_MS,
-            vec![Act::send("SSH-2.0-OpenSSH_9.9\r\n"), Act::Hold],
-            expected(Provider, None, None, "does not speak HTTP"),
-        ),
+    ]
+}
+
+/// Servers that answer with something else.
+fn other(api: Api) -> Vec<Case> {
+    let event = |kind: &str| error_event(api, kind);
+    vec![
         (
             "a page",
             PATIENT_MS,
@@ -214,7 +242,8 @@ fn half_event(api: Api) -> &'static str {
 #[tokio::test]
 async fn a_connection_fails_in_one_of_these_ways_and_is_used_once() {
     for api in BOTH {
-        for (what, silence_ms, acts, expected) in broken(api) {
+        let cases = wordless().into_iter().chain(broken(api)).chain(other(api));
+        for (what, silence_ms, acts, expected) in cases {
             let server = Server::of(acts).await;
             let error = ask(api, &server, silence_ms).await;
             let what = format!("{}: {what}", api.as_str());
@@ -226,66 +255,99 @@ async fn a_connection_fails_in_one_of_these_ways_and_is_used_once() {
 
 #[tokio::test]
 async fn nobody_listens() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     for api in BOTH {
         let model = hosted(api, &url, PATIENT_MS);
         let reply = model.complete(&asks(vec![]), &Heard::default()).await;
-        let expected = Expected {
-            kind: ModelFailure::Network,
-            used: NOTHING,
-            again: AGAIN,
-            says: "is the server running?",
-        };
+        let expected = expected(Network, NOTHING, AGAIN, "is the server running?");
         assert_failure(api.as_str(), &reply.unwrap_err(), &expected);
     }
 }
 
+const WAIT: Option<Again> = Some(Again {
+    after_ms: Some(7_000),
+});
+
+/// Answers without a reply: whether the same may be asked again, what was used, and what is told.
+const STATUSES: [(&str, Option<Again>, Option<Tokens>, &str); 17] = [
+    (
+        "307 Temporary Redirect",
+        None,
+        None,
+        "redirects to http://127.0.0.1:1/b are not followed",
+    ),
+    (
+        "400 Bad Request",
+        None,
+        NOTHING,
+        "400 Bad Request: bad_thing: What [secret] said",
+    ),
+    (
+        "401 Unauthorized",
+        None,
+        NOTHING,
+        "check the key, which is read from",
+    ),
+    ("403 Forbidden", None, NOTHING, "check the key"),
+    (
+        "404 Not Found",
+        None,
+        NOTHING,
+        "check the base URL and the model \"model-x\"",
+    ),
+    ("408 Request Timeout", WAIT, NOTHING, "408"),
+    ("409 Conflict", WAIT, NOTHING, "409"),
+    ("413 Payload Too Large", None, NOTHING, "413"),
+    ("422 Unprocessable Entity", None, NOTHING, "422"),
+    ("425 Too Early", WAIT, NOTHING, "425"),
+    ("429 Too Many Requests", WAIT, NOTHING, "429"),
+    ("500 Internal Server Error", WAIT, None, "500"),
+    ("501 Not Implemented", None, None, "501"),
+    ("502 Bad Gateway", WAIT, None, "502"),
+    ("503 Service Unavailable", WAIT, NOTHING, "503"),
+    ("504 Gateway Timeout", WAIT, None, "504"),
+    ("529 Overloaded", WAIT, NOTHING, "529"),
+];
+
+#[tokio::test]
+async fn a_server_without_tls_is_not_trusted() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let answer = http("400 Plain", &[], "no TLS here");
+            drop(connection.write_all(answer.as_bytes()).await);
+            // The other side closes it, once it has understood.
+            drop(connection.read_to_end(&mut Vec::new()).await);
+        }
+    });
+    for api in BOTH {
+        let endpoint = endpoint(api, &url, PATIENT_MS);
+        // Which certificates this machine trusts is not asked.
+        let client = Client::adjusted(&endpoint, |builder| builder.tls_certs_only([])).unwrap();
+        let model = String::from("model-x");
+        let model = Hosted {
+            endpoint,
+            model,
+            client,
+        };
+        let reply = model.complete(&asks(vec![]), &Heard::default()).await;
+        let expected = expected(
+            Network,
+            NOTHING,
+            None,
+            "no trusted connection to https://127",
+        );
+        assert_failure(api.as_str(), &reply.unwrap_err(), &expected);
+    }
+    server.abort();
+}
+
 #[tokio::test]
 async fn each_status_says_whether_it_passes_and_what_it_used() {
-    let wait = Some(Again {
-        after_ms: Some(7_000),
-    });
-    for (status, again, used, says) in [
-        (
-            "307 Temporary Redirect",
-            None,
-            None,
-            "redirects to http://127.0.0.1:1/b are not followed",
-        ),
-        (
-            "400 Bad Request",
-            None,
-            NOTHING,
-            "400 Bad Request: bad_thing: What [secret] said",
-        ),
-        (
-            "401 Unauthorized",
-            None,
-            NOTHING,
-            "check the key, which is read from",
-        ),
-        ("403 Forbidden", None, NOTHING, "check the key"),
-        (
-            "404 Not Found",
-            None,
-            NOTHING,
-            "check the base URL and the model \"model-x\"",
-        ),
-        ("408 Request Timeout", wait, NOTHING, "408"),
-        ("409 Conflict", wait, NOTHING, "409"),
-        ("413 Payload Too Large", None, NOTHING, "413"),
-        ("422 Unprocessable Entity", None, NOTHING, "422"),
-        ("425 Too Early", wait, NOTHING, "425"),
-        ("429 Too Many Requests", wait, NOTHING, "429"),
-        ("500 Internal Server Error", wait, None, "500"),
-        ("501 Not Implemented", None, None, "501"),
-        ("502 Bad Gateway", wait, None, "502"),
-        ("503 Service Unavailable", wait, NOTHING, "503"),
-        ("504 Gateway Timeout", wait, None, "504"),
-        ("529 Overloaded", wait, NOTHING, "529"),
-    ] {
+    for (status, again, used, says) in STATUSES {
         for api in BOTH {
             let body = format!(
                 "{{\"error\":{{\"type\":\"bad_thing\",\"message\":\"What {KEY} said to gate-pass\"}}}}"
@@ -297,13 +359,7 @@ async fn each_status_says_whether_it_passes_and_what_it_used() {
             ];
             let server = Server::of(vec![Act::send(http(status, &headers, &body))]).await;
             let error = ask(api, &server, PATIENT_MS).await;
-            let expected = Expected {
-                kind: ModelFailure::Provider,
-                used,
-                again,
-                says,
-            };
-            assert_failure(status, &error, &expected);
+            assert_failure(status, &error, &expected(Provider, used, again, says));
             assert!(!error.detail.contains("geheim"), "{}", error.detail);
             if status.starts_with("401") {
                 assert!(
@@ -345,12 +401,7 @@ async fn an_answer_without_a_reply_is_read_and_told_in_part() {
     ] {
         let server = Server::of(acts).await;
         let error = ask(Api::OpenAi, &server, PATIENT_MS).await;
-        let expected = Expected {
-            kind: ModelFailure::Provider,
-            used: None,
-            again: AGAIN,
-            says,
-        };
+        let expected = expected(Provider, None, AGAIN, says);
         assert_failure(says, &error, &expected);
     }
 }
@@ -362,12 +413,7 @@ async fn a_host_that_has_no_address_is_no_connection() {
     for api in BOTH {
         let model = hosted(api, &format!("http://{host}.invalid"), PATIENT_MS);
         let reply = model.complete(&asks(vec![]), &Heard::default()).await;
-        let expected = Expected {
-            kind: ModelFailure::Network,
-            used: NOTHING,
-            again: AGAIN,
-            says: "no connection to http://xxx",
-        };
+        let expected = expected(Network, NOTHING, AGAIN, "no connection to http://xxx");
         assert_failure(api.as_str(), &reply.unwrap_err(), &expected);
     }
 }

@@ -56,7 +56,7 @@ fn a_conversation_has_the_form_of_each_provider() {
         let body = body(api, "http://localhost:1/v1", &conversation());
         let golden: Value = serde_json::from_str(golden).unwrap();
         let shown = serde_json::to_string_pretty(&body).unwrap();
-        assert_eq!(body, golden, "{}", shown);
+        assert_eq!(body, golden, "{shown}");
     }
 }
 
