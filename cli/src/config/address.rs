@@ -1,4 +1,4 @@
-//! Addresses at which models are asked: what one may hold, who is near, and how Ollama names its own.
+//! Addresses at which models are asked: what one may hold, who is near, how Ollama names its own.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
