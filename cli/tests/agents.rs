@@ -89,6 +89,7 @@ fn a_report_says_what_was_done_and_who_allowed_it() {
     made a new ledger at <dir>/data/placet
       hint: move <dir>/data/placet/recovery.key to a safe place offline; it alone can replace a stolen ledger key
     run <id>
+    calls: 1 declined, 2 refused, 2 succeeded; 6 model calls, 6 tokens in, 6 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
     let by_list = serde_json::json!([{ "call": "c2", "tool": "write_file", "by": "list" }]);

@@ -108,6 +108,7 @@ fn an_amended_call_is_another_one_that_waits_in_its_place() {
       done         c3 rm: Remove old.log (8 bytes).
       done         c4 write_file: Write notes.txt: 1 line added.
     -- stderr --
+    calls: 1 amended, 3 succeeded; 2 model calls, 51 tokens in, 60 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
     assert_eq!(
@@ -160,6 +161,11 @@ fn an_answer_to_the_old_call_by_its_digest_is_a_conflict() {
           "tool": "rm"
         }
       ],
+      "calls": {
+        "amended": 2,
+        "not_started": 1,
+        "waiting": 2
+      },
       "declined": [],
       "pending": [
         {
@@ -206,7 +212,9 @@ fn an_answer_to_the_old_call_by_its_digest_is_a_conflict() {
         "active_ms": 0,
         "cost_usd": "0",
         "iterations": 1,
-        "tokens": 89
+        "tokens": 89,
+        "tokens_in": 31,
+        "tokens_out": 58
       }
     }
     -- stderr --
@@ -312,6 +320,7 @@ fn an_amended_call_that_clears_by_itself_is_driven_on_once_nothing_waits() {
       done         c4 write_file: Write notes.txt: 1 line added.
       done         c5 rm: Remove old.log (8 bytes).
     -- stderr --
+    calls: 2 amended, 3 succeeded; 2 model calls, 51 tokens in, 60 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
 }

@@ -39,11 +39,78 @@ fn report(stdout: &str) -> Value {
 #[test]
 fn agents_are_listed_and_shown() {
     let world = world(CONFIG);
-    insta::assert_snapshot!(world.show(&["agents", "list"]), @"");
-    insta::assert_snapshot!(world.json(&["agents", "list"]), @"");
-    insta::assert_snapshot!(world.show(&["agents", "show", "reader"]), @"");
-    insta::assert_snapshot!(world.json(&["agents", "show", "tidy"]), @"");
-    insta::assert_snapshot!(world.show(&["agents", "show", "raeder"]), @"");
+    insta::assert_snapshot!(world.show(&["agents", "list"]), @"
+    AGENT   MODEL             POLICY     DESCRIPTION
+    reader  ollama:qwen3      read-only  Reads, and changes nothing.
+    tidy    script:tidy.toml  false
+    -- stderr --
+    -- exit 0 --
+    ");
+    insta::assert_snapshot!(world.json(&["agents", "list"]), @r#"
+    {
+      "agents": [
+        {
+          "agent": "reader",
+          "approval_policy": "read-only",
+          "denied_tools": [
+            "rm"
+          ],
+          "description": "Reads, and changes nothing.",
+          "limits": {
+            "cost_usd": "0.5",
+            "duration_ms": 600000,
+            "iterations": 7,
+            "tokens": 5000
+          },
+          "model": "ollama:qwen3",
+          "tools": [
+            "ls",
+            "read_file"
+          ]
+        },
+        {
+          "agent": "tidy",
+          "approval_policy": "false",
+          "limits": {},
+          "model": "script:tidy.toml"
+        }
+      ]
+    }
+    -- stderr --
+    -- exit 0 --
+    "#);
+    insta::assert_snapshot!(world.show(&["agents", "show", "reader"]), @"
+    reader
+      model        ollama:qwen3
+      policy       read-only
+      tools        ls, read_file
+      never        rm
+      caps         7 model calls, 5000 tokens, 0.5 USD, 600 active seconds
+      description
+        | Reads, and changes nothing.
+      system
+        | You read.
+        | You say what you read.
+    -- stderr --
+    -- exit 0 --
+    ");
+    insta::assert_snapshot!(world.json(&["agents", "show", "tidy"]), @r#"
+    {
+      "agent": "tidy",
+      "approval_policy": "false",
+      "limits": {},
+      "model": "script:tidy.toml"
+    }
+    -- stderr --
+    -- exit 0 --
+    "#);
+    insta::assert_snapshot!(world.show(&["agents", "show", "raeder"]), @r#"
+    -- stderr --
+    error: there is no agent "raeder"
+      hint: did you mean reader?
+      hint: agents of the config: reader, tidy
+    -- exit 4 --
+    "#);
     assert!(
         !world.path("data").exists(),
         "no ledger is made to look at agents"
@@ -53,7 +120,12 @@ fn agents_are_listed_and_shown() {
 #[test]
 fn where_there_are_no_agents_it_is_said_how_to_add_one() {
     let world = World::new();
-    insta::assert_snapshot!(world.show(&["agents", "list"]), @"");
+    insta::assert_snapshot!(world.show(&["agents", "list"]), @r#"
+    -- stderr --
+    no agents in <dir>/person/.config/placet/config.toml
+      hint: [agents.reader] with model = "ollama:qwen3" adds one, and placet run --agent reader uses it
+    -- exit 0 --
+    "#);
     assert_eq!(
         world.call(&["--json", "agents", "list"]).stdout,
         "{\"agents\":[]}\n"
@@ -92,7 +164,26 @@ model = "anthropic:claude-haiku-4-5"
 "#,
     );
     world.var("OPENAI_API_KEY", "sk-very-secret");
-    insta::assert_snapshot!(world.show(&["agents", "check"]), @"");
+    insta::assert_snapshot!(world.show(&["agents", "check"]), @r#"
+    fail  broke: the price of openai:mystery is not known, so that no cap on cost can hold
+          hint: state it in the config: [prices."openai:mystery"] with input and output, in US dollars for a million tokens
+    fail  far: cannot use the model anthropic:claude-opus-5: the variable ANTHROPIC_API_KEY is not set: it holds the key of anthropic
+          hint: export ANTHROPIC_API_KEY=..., or name key_env or key_file in [models.anthropic]
+    ok    fine
+    fail  lost: there is no tool "mr"
+          hint: placet tools list names every tool
+    fail  lost: there is no tool "fly"
+          hint: placet tools list names every tool
+    fail  lost: cannot read the script <dir>/person/.config/placet/none.toml: No such file or directory (os error 2)
+    fail  near: there is no such model: nobody serves "olama"
+          hint: did you mean ollama?
+          hint: a model is NAME:ID with NAME one of anthropic, ollama, openai, or script:FILE; [models.NAME] in the config adds another
+    fail  no name: expected a name of 1 to 128 of the characters A-Z a-z 0-9 . _ : / @ + - that begins with a letter or digit, found "no name"
+    fail  every run: cannot use the model anthropic:claude-haiku-4-5: the variable ANTHROPIC_API_KEY is not set: it holds the key of anthropic
+          hint: export ANTHROPIC_API_KEY=..., or name key_env or key_file in [models.anthropic]
+    -- stderr --
+    -- exit 1 --
+    "#);
     let json = world.call(&["--json", "agents", "check"]);
     assert_eq!(json.code, 1);
     let checked = report(&json.stdout);
@@ -174,7 +265,7 @@ max_cost_usd = '2'
         .map(|call| call["why"].as_str().unwrap())
         .collect();
     assert_eq!(why, ["denied_tool", "denied_tool"]);
-    let wrong = start(&["--tools", "sl"]);
+    let wrong = start(&["--tools", "lss"]);
     assert_eq!(wrong.code, 64, "{}", wrong.stdout);
     assert!(
         wrong.stderr.contains("did you mean ls?"),

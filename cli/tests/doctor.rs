@@ -463,7 +463,7 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
         "allowed_tools = [\"\\u001b[2J\"]\n",
     )
     .unwrap();
-    insta::assert_snapshot!(doctor(&world, &["--config", "config.toml"]), @r"
+    insta::assert_snapshot!(doctor(&world, &["--config", "config.toml"]), @"
     ok    home           <dir>/data/placet (the default)
     ok    folders above  nobody else can write to them
     ok    head folders   nobody else can write to them
@@ -477,7 +477,7 @@ fn a_config_that_cannot_be_read_is_told_with_the_rest() {
     ok    head file      agrees, at 14 records
     ok    writing        nothing forbids to write to home and head folders
     ok    space          <n> MiB free where the home is
-    fail  config         <dir>/config.toml:1: unknown field `agent`, expected one of `agents`, `containment`, `rules`, `classifier`, `plugin`
+    fail  config         <dir>/config.toml:1: unknown field `agent`, expected one of `agents`, `containment`, `rules`, `classifier`, `plugin`, `models`, `prices`
                          hint: did you mean agents?
     fail  workspace      <dir>/placet.toml:1: unknown field `allowed_tools`, expected one of `denied_tools`, `containment`, `rules`
                          hint: did you mean denied_tools?; a file in the workspace may hold denied_tools, rules that deny or ask, and containment = 'require': nothing that grants
@@ -554,7 +554,7 @@ fn a_config_that_run_refuses_fails() {
         (
             "[agents.a]\nmodel = 'openai:x'\n",
             &["--agent", "a"],
-            "expected script:FILE",
+            "the variable OPENAI_API_KEY is not set",
         ),
         (
             "[agents.a]\nmodel = 'script:bad.toml'\n",

@@ -187,6 +187,7 @@ fn a_call_in_doubt_is_shown_with_what_settles_it() {
       in doubt     c2 write_file
     next: placet runs show <run1>
     -- stderr --
+    calls: 1 in doubt, 2 not started, 1 succeeded; 1 model call, 10 tokens in, 10 out, 0 USD, <n> ms active
     -- exit 2 --
     ");
     let inbox = world.call(&["inbox"]).stdout;
@@ -267,6 +268,7 @@ fn a_doubt_is_settled_as_done_and_the_run_goes_on() {
       done         c3 rm: Remove old.log (8 bytes).
       done         c4 rm: Remove notes.txt (5 bytes).
     -- stderr --
+    calls: 4 succeeded; 2 model calls, 20 tokens in, 20 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
     insta::assert_snapshot!(world.show(&settle), @r"
@@ -312,6 +314,11 @@ fn a_doubt_is_settled_as_not_done_and_left_to_somebody_else() {
     let settled = crate::support::without_durations(&world.json(&bound));
     insta::assert_snapshot!(settled, @r#"
     {
+      "calls": {
+        "not_done": 1,
+        "not_started": 2,
+        "succeeded": 1
+      },
       "declined": [],
       "done": [
         {
@@ -351,7 +358,9 @@ fn a_doubt_is_settled_as_not_done_and_left_to_somebody_else() {
         "active_ms": 0,
         "cost_usd": "0",
         "iterations": 1,
-        "tokens": 20
+        "tokens": 20,
+        "tokens_in": 10,
+        "tokens_out": 10
       }
     }
     -- stderr --
@@ -366,6 +375,7 @@ fn a_doubt_is_settled_as_not_done_and_left_to_somebody_else() {
       done         c4 rm: Remove notes.txt (5 bytes).
       not done     c2 write_file: I looked
     -- stderr --
+    calls: 1 not done, 3 succeeded; 2 model calls, 20 tokens in, 20 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
 }

@@ -162,7 +162,7 @@ fn what_is_said_about_a_run_that_another_process_drives_is_recorded() {
     let other = Other::drives(&world);
     let approve = ["runs", "approve", world.run()];
     let shown = other.named(&world.show(&approve));
-    insta::assert_snapshot!(shown, @r"
+    insta::assert_snapshot!(shown, @"
     run <run1> waiting
       last text
         | I add the eggs and drop the log.
@@ -170,6 +170,7 @@ fn what_is_said_about_a_run_that_another_process_drives_is_recorded() {
     -- stderr --
     the run <run1> is driven by process <pid>
       hint: placet runs show <run1> tells how it goes on
+    calls: 3 not started; 1 model call, 31 tokens in, 58 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
     assert!(!is_done(&world));
@@ -378,9 +379,10 @@ fn another_user_says_and_does_not_drive() {
     world.uid = 2000;
     let approved = world.show(&["runs", "approve", world.run()]);
     let (_, stderr) = approved.split_once("-- stderr --\n").unwrap();
-    insta::assert_snapshot!(stderr, @r"
+    insta::assert_snapshot!(stderr, @"
     the run <run1> is driven only under uid:1000, who started it
       hint: what was said is recorded; as that user: placet runs resume <run1>
+    calls: 3 not started; 1 model call, 31 tokens in, 58 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
     assert!(!is_done(&world));
@@ -412,9 +414,10 @@ fn a_run_of_another_host_is_answered_and_not_driven() {
     fs::write(&host, "b3e41f00-0000-4000-8000-000000000001").unwrap();
     let approved = world.show(&["runs", "approve", world.run()]);
     let (_, stderr) = approved.split_once("-- stderr --\n").unwrap();
-    insta::assert_snapshot!(stderr, @r"
+    insta::assert_snapshot!(stderr, @"
     the run <run1> is driven only on the host where it was started
       hint: what was said is recorded; on that host: placet runs resume <run1>
+    calls: 3 not started; 1 model call, 31 tokens in, 58 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
     let resumed = world.show(&["runs", "resume", world.run()]);

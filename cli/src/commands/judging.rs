@@ -40,7 +40,13 @@ pub(crate) fn judging(
             ..record
         });
     }
-    let judge = with.models.served(&entry.model)?;
+    let judge = with.models.served(&entry.model).map_err(|error| {
+        let what = format!("cannot use the classifier {:?}: {error}", entry.model);
+        CommandError {
+            source: what.into(),
+            ..error
+        }
+    })?;
     if model.is_some_and(|model| is_served_by(with.models, model, &judge.place)) {
         return Ok(record);
     }
@@ -173,7 +179,7 @@ mod tests {
             ),
             (
                 "[classifier]\nmodel = \"gpt\"\n".to_owned(),
-                "nobody serves",
+                "cannot use the classifier \"gpt\": there is no such model",
             ),
             (
                 "[classifier]\nmodel = \"script:none\"\n".to_owned(),

@@ -1,4 +1,4 @@
-//! Addresses at which models are asked: what one may hold, who is near, and how Ollama names its own.
+//! Addresses at which models are asked: what one may hold, who is near, how Ollama names its own.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -77,6 +77,9 @@ impl Address {
             Some(_) => return Err(AddressError::Scheme),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if authority.contains('@') {
+            return Err(AddressError::User);
+        }
         let (host, port) = ollama_authority(authority, port);
         let path = path.trim_end_matches('/');
         let slash = if path.is_empty() { "" } else { "/" };

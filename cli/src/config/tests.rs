@@ -1,3 +1,5 @@
+//! Configs and what is said of them: where, what, and what was probably meant.
+
 use super::*;
 
 fn error(text: &str) -> (String, Vec<String>) {

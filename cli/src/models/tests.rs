@@ -1,3 +1,5 @@
+//! Who is asked where, by config and environment, and what is said where something is missing.
+
 use std::fs;
 use std::sync::Arc;
 

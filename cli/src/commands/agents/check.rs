@@ -20,7 +20,7 @@ use crate::ui::text;
 use crate::wire::agents::{AgentChecked, AgentsChecked, Problem};
 use crate::wiring::Wiring;
 
-/// Check every agent of the config, without asking a model anything
+/// Check whether every agent of the config could be run now
 ///
 /// Whether its model can be found and its key is there, whether its tools are known, and whether a
 /// price is known where it has a cap on cost. All that is wrong is listed, with exit 1.

@@ -15,7 +15,7 @@ use crate::ui::text::{self, Letters};
 use crate::wire::agents::AgentOut;
 use crate::wiring::Wiring;
 
-/// Show one agent: model, tools, policy, caps, and what it is told to be
+/// Show one agent: model, tools, policy, caps, its words
 ///
 /// Example: placet agents show reader
 #[derive(Debug, Args)]

@@ -10,10 +10,12 @@ use sse_stream::{Sse, SseStream};
 
 use super::fault::Fault;
 
-/// Bytes of one answer: more than any model writes, with all that surrounds each piece of it.
-const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Bytes of one answer. A stream has some hundred bytes around each word: this is more than the
+/// longest reply of any model.
+const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Bytes of one line of a stream: some servers send a whole call in one.
+/// Bytes of one line of a stream, and of an answer in one piece: what is in them is in memory
+/// several times. Some servers send a whole call in one line.
 const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// What a body turns out to be.
@@ -107,6 +109,10 @@ impl Pieces {
     async fn whole(mut self) -> Result<Vec<u8>, Fault> {
         let mut whole = Vec::new();
         while self.fill().await? {
+            if whole.len().saturating_add(self.rest.len()) > LINE_BYTES_MAX {
+                let what = format!("the answer in JSON has more than {LINE_BYTES_MAX} bytes");
+                return Err(Fault::Form(what));
+            }
             whole.extend_from_slice(&self.rest);
             self.rest.clear();
         }

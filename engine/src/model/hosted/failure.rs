@@ -16,11 +16,8 @@ use super::again;
 use super::draft::{Draft, clip};
 use super::endpoint::{Endpoint, is_loopback, shown};
 use super::fault::Fault;
-use super::told_error::ToldError;
+use super::told_error::{ERROR_BYTES_MAX, ToldError};
 use crate::model::{Again, ModelError};
-
-/// Bytes of an answer without a reply that are looked at.
-const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// Bytes of what a server says that are passed on.
 const MESSAGE_BYTES_MAX: usize = 2 * 1024;
@@ -218,7 +215,7 @@ impl Asked<'_> {
         let mut body = Vec::new();
         // What can be read of it is enough.
         while let Ok(Some(chunk)) = response.chunk().await {
-            let room = ERROR_BODY_BYTES_MAX.saturating_sub(body.len());
+            let room = ERROR_BYTES_MAX.saturating_sub(body.len());
             body.extend(chunk.iter().take(room));
             if chunk.len() >= room {
                 break;

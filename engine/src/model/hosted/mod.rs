@@ -13,6 +13,7 @@ mod draft;
 mod endpoint;
 mod failure;
 mod fault;
+mod loose;
 mod names;
 mod openai;
 mod reader;

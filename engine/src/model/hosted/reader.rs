@@ -1,12 +1,13 @@
 //! Reads an answer into a draft, whatever the form.
 
-use serde_json::Value;
+use serde::Deserialize;
 use sse_stream::Sse;
 
 use super::body::{Body, Events};
 use super::draft::Draft;
 use super::endpoint::Api;
 use super::fault::Fault;
+use super::loose::Raw;
 use super::told_error::ToldError;
 use super::{anthropic, openai};
 
@@ -27,6 +28,23 @@ pub(super) enum Reader {
     Anthropic(anthropic::Blocks),
     /// Of Chat Completions.
     OpenAi(openai::Calls),
+}
+
+/// What tells an error from a part of a reply.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Envelope {
+    error: Raw,
+    #[serde(rename = "type")]
+    kind: Raw,
+    object: Raw,
+}
+
+impl Envelope {
+    fn is_error(&self) -> bool {
+        let mut kinds = self.kind.iter().chain(&self.object);
+        self.error.is_some() || kinds.any(|kind| kind.get() == "\"error\"")
+    }
 }
 
 impl Reader {
@@ -76,12 +94,9 @@ impl Reader {
                 Self::Anthropic(_) => before,
             });
         }
-        let value: Value = serde_json::from_str(data).map_err(|error| not_json(&error))?;
-        if event.event.as_deref() == Some("error") {
-            return Err(ToldError::of(&value).unwrap_or_default().into());
-        }
-        if let Some(error) = ToldError::instead_of_reply(&value) {
-            return Err(error.into());
+        let envelope: Envelope = serde_json::from_str(data).map_err(|error| not_json(&error))?;
+        if envelope.is_error() || event.event.as_deref() == Some("error") {
+            return Err(ToldError::read(data).into());
         }
         let progress = match self {
             Self::Anthropic(blocks) => blocks.event(data, draft)?,
@@ -96,15 +111,15 @@ impl Reader {
     /// Reads a reply that came in one piece.
     fn whole(&mut self, bytes: &[u8], draft: &mut Draft) -> Result<(), Fault> {
         let text = str::from_utf8(bytes).map_err(|_| Fault::form("the answer is not UTF-8"))?;
-        let value: Value = serde_json::from_str(text).map_err(|error| {
+        let envelope: Envelope = serde_json::from_str(text).map_err(|error| {
             if error.is_eof() {
                 Fault::Cut
             } else {
                 not_json(&error)
             }
         })?;
-        if let Some(error) = ToldError::instead_of_reply(&value) {
-            return Err(error.into());
+        if envelope.is_error() {
+            return Err(ToldError::read(text).into());
         }
         match self {
             Self::Anthropic(blocks) => blocks.whole(text, draft),

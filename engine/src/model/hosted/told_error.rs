@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use super::fault::Fault;
 
+/// Bytes of an error that are looked at.
+pub(super) const ERROR_BYTES_MAX: usize = 64 * 1024;
+
 /// What a provider says went wrong.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ToldError {
@@ -44,13 +47,15 @@ impl ToldError {
         })
     }
 
-    /// Whether an object of a stream or body is an error and nothing else.
-    pub(super) fn instead_of_reply(value: &Value) -> Option<Self> {
-        let has_error = value.get("error").is_some_and(|error| !error.is_null());
-        let is_error = ["type", "object"]
-            .iter()
-            .any(|name| value.get(name).and_then(Value::as_str) == Some("error"));
-        (has_error || is_error).then(|| Self::of(value).unwrap_or_default())
+    /// From the text of an error in place of a reply.
+    pub(super) fn read(text: &str) -> Self {
+        if text.len() > ERROR_BYTES_MAX {
+            let message = format!("an error of {} bytes", text.len());
+            let kind = String::new();
+            return Self { kind, message };
+        }
+        let value = serde_json::from_str(text).ok();
+        value.as_ref().and_then(Self::of).unwrap_or_default()
     }
 }
 
@@ -115,15 +120,11 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_not_taken_for_an_error() {
-        for value in [
-            json!({"id": "x", "error": null, "choices": []}),
-            json!({"type": "message", "content": []}),
-            json!({"message": {"content": "error"}}),
-        ] {
-            assert_eq!(ToldError::instead_of_reply(&value), None);
-        }
-        let bare = json!({"type": "error"});
-        assert!(ToldError::instead_of_reply(&bare).is_some());
+    fn a_text_of_any_kind_is_read_as_an_error() {
+        let told = ToldError::read("{\"error\":\"no\"}");
+        assert_eq!(told.message, "no");
+        assert_eq!(ToldError::read("{"), ToldError::default());
+        let long = format!("{{\"error\":\"{}\"}}", "x".repeat(ERROR_BYTES_MAX));
+        assert_eq!(ToldError::read(&long).message, "an error of 65548 bytes");
     }
 }

@@ -7,15 +7,18 @@ pub(super) use request::body;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::draft::Draft;
 use super::fault::Fault;
+use super::loose::{Few, Raw, number, word};
 use super::reader::{Progress, misshapen};
 
 /// The version of the form that is spoken.
 pub(super) const VERSION: &str = "2023-06-01";
+
+/// Blocks of a message that came in one piece: far more than anybody sends.
+const BLOCKS_MAX: usize = 4_096;
 
 /// The blocks of a message that have begun, by their index.
 #[derive(Debug, Default)]
@@ -44,13 +47,24 @@ struct Started {
     message: Head,
 }
 
-/// What a message tells of itself.
+/// What a message tells of itself before there is anything in it.
 #[derive(Deserialize)]
 struct Head {
-    id: Option<Value>,
-    model: Option<Value>,
-    #[serde(default)]
-    usage: Value,
+    id: Raw,
+    model: Raw,
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    #[serde(rename = "input_tokens")]
+    input: Raw,
+    #[serde(rename = "cache_read_input_tokens")]
+    cache_read: Raw,
+    #[serde(rename = "cache_creation_input_tokens")]
+    cache_write: Raw,
+    #[serde(rename = "output_tokens")]
+    output: Raw,
 }
 
 #[derive(Deserialize)]
@@ -89,8 +103,7 @@ struct Delta {
 #[derive(Deserialize)]
 struct MessageDelta {
     delta: Stopped,
-    #[serde(default)]
-    usage: Value,
+    usage: Option<Usage>,
 }
 
 #[derive(Deserialize)]
@@ -98,16 +111,14 @@ struct Stopped {
     stop_reason: Option<String>,
 }
 
+/// A whole message.
 #[derive(Deserialize)]
 struct Message {
-    #[serde(flatten)]
-    head: Head,
+    id: Raw,
+    model: Raw,
+    usage: Option<Usage>,
+    content: Few<Content, BLOCKS_MAX>,
     stop_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Contents {
-    content: Vec<Content>,
 }
 
 impl Blocks {
@@ -115,7 +126,12 @@ impl Blocks {
     pub(super) fn event(&mut self, data: &str, draft: &mut Draft) -> Result<Progress, Fault> {
         let event: Event = read(data)?;
         match event.kind.as_str() {
-            "message_start" => head(read::<Started>(data)?.message, draft),
+            "message_start" => {
+                let Started { message } = read(data)?;
+                draft.id = word(&message.id);
+                draft.model = word(&message.model);
+                count(message.usage.as_ref(), false, draft);
+            }
             "content_block_start" => {
                 let started: BlockStarted = read(data)?;
                 self.start(started.index.unwrap_or(0), started.content_block, draft);
@@ -127,7 +143,7 @@ impl Blocks {
             "message_delta" => {
                 let delta: MessageDelta = read(data)?;
                 draft.stop = delta.delta.stop_reason.or(draft.stop.take());
-                count(&delta.usage, true, draft);
+                count(delta.usage.as_ref(), true, draft);
             }
             "message_stop" => {
                 self.end(draft);
@@ -195,12 +211,11 @@ impl Blocks {
     /// Reads a message that came in one piece.
     pub(super) fn whole(&mut self, text: &str, draft: &mut Draft) -> Result<(), Fault> {
         let message: Message = read(text)?;
-        // Apart from the rest, since arguments are kept as they were written.
-        let contents: Contents = read(text)?;
-        count(&message.head.usage, true, draft);
-        head(message.head, draft);
+        draft.id = word(&message.id);
+        draft.model = word(&message.model);
+        count(message.usage.as_ref(), true, draft);
         draft.stop = message.stop_reason;
-        for (index, content) in (0..).zip(contents.content) {
+        for (index, content) in (0..).zip(message.content.0) {
             self.start(index, content, draft);
         }
         self.end(draft);
@@ -237,26 +252,19 @@ fn written(input: &RawValue) -> String {
     text.to_owned()
 }
 
-fn head(head: Head, draft: &mut Draft) {
-    let word = |value: Option<Value>| Some(value?.as_str()?.to_owned());
-    draft.id = word(head.id);
-    draft.model = word(head.model);
-    if !draft.counted.is_last {
-        count(&head.usage, false, draft);
-    }
-}
-
 /// Takes over what is counted; later numbers stand for all so far.
-fn count(usage: &Value, is_last: bool, draft: &mut Draft) {
-    let number = |name: &str| usage.get(name).and_then(Value::as_u64);
+fn count(usage: Option<&Usage>, is_last: bool, draft: &mut Draft) {
+    let Some(usage) = usage else {
+        return;
+    };
     let counted = &mut draft.counted;
-    if let Some(output) = number("output_tokens") {
+    if let Some(output) = number(&usage.output) {
         counted.output = Some(output);
         counted.is_last = is_last;
     }
-    let read = number("cache_read_input_tokens");
-    let write = number("cache_creation_input_tokens");
-    if let Some(past_cache) = number("input_tokens") {
+    let read = number(&usage.cache_read);
+    let write = number(&usage.cache_write);
+    if let Some(past_cache) = number(&usage.input) {
         counted.cache_read = read.unwrap_or(counted.cache_read);
         counted.cache_write = write.unwrap_or(counted.cache_write);
         let cached = counted.cache_read.saturating_add(counted.cache_write);

@@ -8,21 +8,38 @@ pub(super) use calls::Calls;
 pub(super) use request::{Limit, body};
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::draft::Draft;
 use super::fault::Fault;
+use super::loose::{Few, Raw, number, word};
 use super::reader::{Progress, misshapen};
+
+/// Choices of one chunk: one is asked for.
+const CHOICES_MAX: usize = 128;
+
+/// Pieces of one delta: a server that sends calls whole sends all of them in one.
+const PIECES_MAX: usize = 4_096;
 
 /// A chunk of a stream, or a whole completion.
 #[derive(Deserialize)]
 struct Chunk {
-    id: Option<Value>,
-    model: Option<Value>,
-    choices: Option<Vec<Choice>>,
-    #[serde(default)]
-    usage: Value,
+    id: Raw,
+    model: Raw,
+    choices: Option<Few<Choice, CHOICES_MAX>>,
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    prompt_tokens: Raw,
+    completion_tokens: Raw,
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    cached_tokens: Raw,
 }
 
 #[derive(Deserialize)]
@@ -36,19 +53,12 @@ struct Choice {
 /// What is added to a message, or a whole one.
 #[derive(Deserialize)]
 struct Delta {
-    content: Option<Content>,
+    content: Raw,
     refusal: Option<String>,
-    reasoning_content: Option<Value>,
-    reasoning: Option<Value>,
-    tool_calls: Option<Vec<CallDelta>>,
+    reasoning_content: Raw,
+    reasoning: Raw,
+    tool_calls: Option<Few<CallDelta, PIECES_MAX>>,
     function_call: Option<Function>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
 }
 
 #[derive(Deserialize)]
@@ -87,8 +97,8 @@ impl Calls {
     /// Reads a completion that came in one piece.
     pub(super) fn whole(&mut self, text: &str, draft: &mut Draft) -> Result<(), Fault> {
         let chunk: Chunk = serde_json::from_str(text).map_err(|error| misshapen(&error))?;
-        let choices = chunk.choices.as_deref().unwrap_or_default();
-        if !choices.iter().any(|choice| choice.message.is_some()) {
+        let mut choices = chunk.choices.iter().flat_map(|choices| &choices.0);
+        if !choices.any(|choice| choice.message.is_some()) {
             return Err(Fault::form(
                 "expected a completion, found JSON without a message",
             ));
@@ -98,13 +108,9 @@ impl Calls {
     }
 
     fn take(&mut self, chunk: Chunk, draft: &mut Draft) -> Result<(), Fault> {
-        let word = |value: Option<Value>| {
-            let word = value?.as_str()?.to_owned();
-            (!word.is_empty()).then_some(word)
-        };
-        draft.id = draft.id.take().or_else(|| word(chunk.id));
-        draft.model = draft.model.take().or_else(|| word(chunk.model));
-        for choice in chunk.choices.into_iter().flatten() {
+        draft.id = draft.id.take().or_else(|| word(&chunk.id));
+        draft.model = draft.model.take().or_else(|| word(&chunk.model));
+        for choice in chunk.choices.into_iter().flat_map(|choices| choices.0) {
             // One is asked for; a server that sends more is not followed.
             if choice.index.unwrap_or(0) == 0 {
                 for delta in choice.delta.into_iter().chain(choice.message) {
@@ -114,58 +120,63 @@ impl Calls {
                 draft.stop = stop.or(draft.stop.take());
             }
         }
-        count(&chunk.usage, draft);
+        count(chunk.usage.as_ref(), draft);
         Ok(())
     }
 
     fn add(&mut self, delta: Delta, draft: &mut Draft) -> Result<(), Fault> {
-        match delta.content {
-            Some(Content::Text(text)) => draft.say(&text),
-            Some(Content::Parts(parts)) => {
-                for part in parts {
-                    let text = part.text.as_deref().unwrap_or_default();
-                    if part.kind == "text" {
-                        draft.say(text);
-                    } else {
-                        draft.think(text);
-                    }
-                }
-            }
-            None => {}
+        if let Some(content) = delta.content {
+            say(&content, draft)?;
         }
         if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
             draft.is_refusal = true;
             draft.say(&refusal);
         }
         // Servers call it one or the other, and some both: it is the same text.
-        let reasoning = delta.reasoning_content.or(delta.reasoning);
-        draft.think(
-            reasoning
-                .as_ref()
-                .and_then(Value::as_str)
-                .unwrap_or_default(),
-        );
+        let reasoning = word(&delta.reasoning_content.or(delta.reasoning));
+        draft.think(reasoning.as_deref().unwrap_or_default());
         if let Some(function) = delta.function_call {
             self.one(function, draft)?;
         }
-        for call in delta.tool_calls.into_iter().flatten() {
+        for call in delta.tool_calls.into_iter().flat_map(|calls| calls.0) {
             self.delta(call, draft)?;
         }
         Ok(())
     }
 }
 
+/// Content is a text or, at some servers, a list of parts.
+fn say(content: &RawValue, draft: &mut Draft) -> Result<(), Fault> {
+    let shaped = |error: serde_json::Error| misshapen(&error);
+    if content.get().starts_with('"') {
+        draft.say(&serde_json::from_str::<String>(content.get()).map_err(shaped)?);
+        return Ok(());
+    }
+    let parts: Few<Part, PIECES_MAX> = serde_json::from_str(content.get()).map_err(shaped)?;
+    for part in parts.0 {
+        let text = part.text.as_deref().unwrap_or_default();
+        if part.kind == "text" {
+            draft.say(text);
+        } else {
+            draft.think(text);
+        }
+    }
+    Ok(())
+}
+
 /// Takes over what is counted. Servers tell it once, at the end, or with every chunk so far.
-fn count(usage: &Value, draft: &mut Draft) {
-    let number = |name: &str| usage.get(name).and_then(Value::as_u64);
+fn count(usage: Option<&Usage>, draft: &mut Draft) {
+    let Some(usage) = usage else {
+        return;
+    };
     let counted = &mut draft.counted;
-    if let Some(input) = number("prompt_tokens") {
+    if let Some(input) = number(&usage.prompt_tokens) {
         counted.input = Some(input);
-        let details = usage.get("prompt_tokens_details");
-        let cached = details.and_then(|details| details.get("cached_tokens")?.as_u64());
+        let details = usage.prompt_tokens_details.as_ref();
+        let cached = details.and_then(|details| number(&details.cached_tokens));
         counted.cache_read = cached.unwrap_or(counted.cache_read);
     }
-    if let Some(output) = number("completion_tokens") {
+    if let Some(output) = number(&usage.completion_tokens) {
         counted.output = Some(output);
         counted.is_last |= draft.stop.is_some();
     }

@@ -27,7 +27,7 @@ fn what_is_not_of_the_form_is_refused_and_says_what_was_expected() {
             (b"data: {\"a\":\"\xff\"}\n\n".as_slice(), "UTF-8"),
             (b"data: {\n\n", "expected JSON"),
             (b"data: hello\n\n", "expected JSON"),
-            (deep.as_bytes(), "recursion limit"),
+            (deep.as_bytes(), "expected"),
             (b"<html>\n\n", "none of an event"),
             (
                 b"data: {\"choices\":5,\"type\":\"content_block_delta\"}\n\n",
@@ -46,7 +46,7 @@ fn what_is_not_of_the_form_is_refused_and_says_what_was_expected() {
         for (bytes, says) in [
             (b"\xff\xfe".as_slice(), "UTF-8"),
             (b"hello", "expected JSON"),
-            (b"[]", "expected a part of a reply"),
+            (b"[]", "expected an object"),
             (b"{\"choices\":[]}", "expected"),
         ] {
             let detail = json(bytes);
@@ -64,13 +64,29 @@ fn what_is_larger_than_a_reply_is_not_read_to_its_end() {
     for api in BOTH {
         let error = refused(api, &[line.as_slice(); 9]);
         assert!(error.detail.contains("a line of the stream"), "{error}");
-        let error = refused(api, &[comment.as_slice(); 33]);
+        let error = refused(api, &[comment.as_slice(); 65]);
         assert!(error.detail.contains("the answer has more"), "{error}");
-        let chunks = (0..33).map(|_| Ok(vec![b'{'; MIB])).collect();
-        let error = read(api, Some("application/json"), chunks)
-            .result
-            .unwrap_err();
-        assert!(error.detail.contains("the answer has more"), "{error}");
+        let chunks = (0..9).map(|_| Ok(vec![b'{'; MIB])).collect();
+        let came = read(api, Some("application/json"), chunks);
+        let error = came.result.unwrap_err();
+        assert!(error.detail.contains("answer in JSON has more"), "{error}");
+    }
+}
+
+#[test]
+fn a_list_that_is_short_to_send_and_long_in_memory_is_refused() {
+    let many = vec!["{}"; 5_000].join(",");
+    let message =
+        |field: &str| format!("{{\"choices\":[{{\"message\":{{\"{field}\":[{many}]}}}}]}}");
+    for (api, text) in [
+        (Api::OpenAi, format!("{{\"choices\":[{many}]}}")),
+        (Api::OpenAi, message("tool_calls")),
+        (Api::OpenAi, message("content")),
+        (Api::Anthropic, format!("{{\"content\":[{many}]}}")),
+    ] {
+        let came = read(api, Some("application/json"), vec![Ok(text.into_bytes())]);
+        let error = came.result.unwrap_err();
+        assert!(error.detail.contains("a list of at most"), "{error}");
     }
 }
 

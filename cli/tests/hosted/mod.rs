@@ -1,12 +1,15 @@
 //! Models that are served: which can be named, what must be there before a run is made of one, what
 //! a run records of it, and that a key reaches nobody else.
 
+mod server;
+
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::World;
+use crate::support::{World, spawn};
+use server::{Says, Server};
 
 const KEY: &str = "sk-test-3141592653589793";
 
@@ -126,7 +129,7 @@ fn a_model_never_judges_its_own_calls() {
 }
 
 /// Everything beneath a folder in which a text stands.
-fn holding(folder: &std::path::Path, text: &str, found: &mut Vec<PathBuf>) {
+fn holding(folder: &Path, text: &str, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let kind = fs::symlink_metadata(&path).unwrap().file_type();
@@ -142,6 +145,130 @@ fn holding(folder: &std::path::Path, text: &str, found: &mut Vec<PathBuf>) {
             }
         }
     }
+}
+
+/// A config with a server of the name `local`, and one price.
+fn served(server: &Server) -> String {
+    format!(
+        "[models.local]\napi = 'openai'\nbase_url = '{}'\nkey_env = 'MY_API_KEY'\n\
+         headers_env = {{ x-token = 'MY_TOKEN' }}\n[prices.'local:m']\ninput = '10'\noutput = '20'\n",
+        server.url()
+    )
+}
+
+#[test]
+fn a_served_model_is_asked_calls_a_tool_and_is_told_what_came_of_it() {
+    let call = serde_json::json!({ "path": "." });
+    let server = Server::with(vec![Says::Call("ls", call), Says::Text("Two files.")]);
+    let mut world = configured(&served(&server));
+    world.var("MY_API_KEY", KEY);
+    world.var("MY_TOKEN", "token-1234567890");
+    let args = run("local:m", &["--max-cost-usd", "1"]);
+    let mut child = spawn(&world, &[&["--json"], &args[..]].concat());
+    let mut stdout = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut stdout).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{stdout}");
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(report["text"], "Two files.", "{stdout}");
+    assert_eq!(report["calls"], serde_json::json!({ "succeeded": 1 }));
+    let usage = &report["usage"];
+    assert_eq!(
+        (&usage["iterations"], &usage["tokens_in"]),
+        (&2.into(), &62.into())
+    );
+    assert_eq!(usage["tokens_out"], 116);
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2);
+    for one in &asked {
+        let head = one.head.to_ascii_lowercase();
+        assert!(head.starts_with("post /v1/chat/completions "), "{head}");
+        assert!(
+            head.contains(&format!("authorization: bearer {KEY}")),
+            "{head}"
+        );
+        assert!(head.contains("x-token: token-1234567890"), "{head}");
+        assert_eq!(one.body["model"], "m");
+        assert!(!one.body.to_string().contains(KEY));
+    }
+    let told = asked[1].body["messages"].to_string();
+    assert!(told.contains("notes.txt"), "{told}");
+
+    // What is kept of it is its name and how its calls are counted.
+    let run = report["run"].as_str().unwrap();
+    let record = record(&world, run).to_string();
+    for kept in ["\"output_tokens\":8192", "\"input\":\"10\""] {
+        assert!(record.contains(kept), "{record}");
+    }
+    let mut found = Vec::new();
+    for secret in [KEY, "token-1234567890"] {
+        holding(world.dir.path(), secret, &mut found);
+        for args in [
+            &["--json", "audit", "log"][..],
+            &["--json", "runs", "show", run],
+        ] {
+            assert!(!world.call(args).stdout.contains(secret));
+        }
+    }
+    assert_eq!(found, Vec::<PathBuf>::new());
+    assert!(
+        !record.contains("127.0.0.1") && !record.contains("x-token"),
+        "{record}"
+    );
+    let shown = world.call(&["runs", "show", run]).stdout;
+    let says = "calls: 1 succeeded; 2 model calls, 62 tokens in, 116 out, ";
+    assert!(shown.contains(says), "{shown}");
+}
+
+#[test]
+fn a_run_goes_on_where_config_and_environment_say_by_then() {
+    let first = Server::with(vec![Says::Call(
+        "rm",
+        serde_json::json!({ "path": "old.log" }),
+    )]);
+    let mut world = configured(&served(&first));
+    world.var("MY_API_KEY", KEY);
+    world.var("MY_TOKEN", "token-1");
+    let started = world.call(&[&["--json"], &run("local:m", &[])[..]].concat());
+    assert_eq!(started.code, 2, "{}{}", started.stdout, started.stderr);
+    let report: Value = serde_json::from_str(&started.stdout).unwrap();
+    assert_eq!(report["calls"], serde_json::json!({ "waiting": 1 }));
+    let run = report["run"].as_str().unwrap();
+    let second = Server::with(vec![Says::Text("Gone.")]);
+    let config = world.path("person/.config/placet/config.toml");
+    fs::write(&config, served(&second)).unwrap();
+    world.vars.remove("MY_API_KEY");
+    let refused = world.call(&["runs", "resume", run]);
+    assert_eq!(refused.code, 3, "{}", refused.stderr);
+    let says = "the variable MY_API_KEY is not set: it holds the key of local";
+    assert!(refused.stderr.contains(says), "{}", refused.stderr);
+    world.var("MY_API_KEY", "sk-other");
+    let approved = world.call(&["runs", "approve", run]);
+    assert_eq!(approved.code, 0, "{}{}", approved.stdout, approved.stderr);
+    let says = "calls: 1 succeeded; 2 model calls, 62 tokens in, 116 out, ";
+    assert!(approved.stderr.contains(says), "{}", approved.stderr);
+    let asked = second.asked();
+    assert!(asked[0].head.contains("sk-other"), "{}", asked[0].head);
+    assert!(!world.path("ws/old.log").exists());
+}
+
+#[test]
+fn a_cap_on_cost_is_not_added_where_the_price_is_unknown() {
+    let call = serde_json::json!({ "path": "old.log" });
+    let server = Server::with(vec![Says::Call("rm", call)]);
+    let config = served(&server);
+    let (config, _) = config.split_once("[prices").unwrap();
+    let mut world = configured(config);
+    world.var("MY_API_KEY", KEY);
+    world.var("MY_TOKEN", "token-1");
+    let started = world.call(&[&["--json"], &run("local:m", &[])[..]].concat());
+    let report: Value = serde_json::from_str(&started.stdout).unwrap();
+    let run = report["run"].as_str().unwrap();
+    let refused = world.call(&["runs", "resume", run, "--max-cost-usd", "1"]);
+    assert_eq!(refused.code, 64, "{}", refused.stderr);
+    let says = "the price of local:m is not known";
+    assert!(refused.stderr.contains(says), "{}", refused.stderr);
+    let shown = world.call(&["--json", "runs", "show", run]).stdout;
+    assert!(!shown.contains("limits.tightened"), "{shown}");
 }
 
 /// A command of a run sees no key, wherever it looks; nor does anything that is kept or printed.
@@ -170,9 +297,7 @@ fn a_key_reaches_no_command_and_no_file() {
         "true",
     ];
     let args = [&["--json"], &run("script:tidy.toml", &options)[..]].concat();
-    let output = crate::support::spawn(&world, &args)
-        .wait_with_output()
-        .unwrap();
+    let output = spawn(&world, &args).wait_with_output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let seen = fs::read_to_string(world.path("ws/seen.txt")).unwrap_or_default();
     if seen.is_empty() {

@@ -1,0 +1,124 @@
+//! A server in the form of `OpenAI`, on a port of this machine: it gives the replies that it was
+//! made with, one a request, and keeps what it was asked.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use serde_json::{Value, json};
+
+/// The server.
+pub(super) struct Server {
+    port: u16,
+    asked: Receiver<Asked>,
+}
+
+/// What it was asked.
+pub(super) struct Asked {
+    /// The line of the request and its headers, each on a line.
+    pub(super) head: String,
+    /// The body.
+    pub(super) body: Value,
+}
+
+/// What it replies.
+pub(super) enum Says {
+    /// This text.
+    Text(&'static str),
+    /// A call of this tool with these arguments.
+    Call(&'static str, Value),
+}
+
+impl Server {
+    /// A server with these replies; each has used 31 tokens in and 58 out.
+    pub(super) fn with(replies: Vec<Says>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (sender, asked) = channel();
+        thread::spawn(move || {
+            for reply in replies {
+                let Ok((stream, _)) = listener.accept() else {
+                    return;
+                };
+                let asked = answer(stream, &reply);
+                if sender.send(asked).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { port, asked }
+    }
+
+    /// Its address, as a config names it.
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
+    }
+
+    /// What it was asked so far.
+    pub(super) fn asked(&self) -> Vec<Asked> {
+        self.asked.try_iter().collect()
+    }
+}
+
+fn answer(mut stream: TcpStream, reply: &Says) -> Asked {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap();
+        }
+        head.push_str(&line);
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let mut out = String::from(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+    );
+    for chunk in chunks(reply) {
+        out += &format!("data: {chunk}\n\n");
+    }
+    out += "data: [DONE]\n\n";
+    stream.write_all(out.as_bytes()).unwrap();
+    Asked {
+        head,
+        body: serde_json::from_slice(&body).unwrap(),
+    }
+}
+
+fn chunks(reply: &Says) -> [Value; 3] {
+    let chunk = |delta: Value, stop: Value| {
+        json!({
+            "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m",
+            "choices": [{ "index": 0, "delta": delta, "finish_reason": stop }],
+        })
+    };
+    let (delta, stop) = match reply {
+        Says::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
+        Says::Call(tool, arguments) => {
+            let function = json!({ "name": tool, "arguments": arguments.to_string() });
+            let call =
+                json!({ "index": 0, "id": "call_1", "type": "function", "function": function });
+            (
+                json!({ "role": "assistant", "tool_calls": [call] }),
+                "tool_calls",
+            )
+        }
+    };
+    let usage = json!({ "prompt_tokens": 31, "completion_tokens": 58, "total_tokens": 89 });
+    [
+        chunk(delta, Value::Null),
+        chunk(json!({}), json!(stop)),
+        json!({
+            "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m",
+            "choices": [], "usage": usage,
+        }),
+    ]
+}
