@@ -86,11 +86,12 @@ fn a_question_waits_is_answered_and_stands_in_the_timeline() {
     -- stderr --
     -- exit 0 --
     "#);
-    insta::assert_snapshot!(world.show(&["runs", "reply", run, "the old\none"]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "reply", run, "the old\none"]), @"
     run <run1> completed
       last text
         | Thank you.
     -- stderr --
+    calls: 1 answered; 2 model calls, 20 tokens in, 20 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
     let shown = world.show(&["runs", "show", run]);
@@ -209,6 +210,7 @@ fn replies_and_answers_to_one_reply_of_the_model_come_one_by_one() {
         | Thank you.
       done         c3 write_file: Create a.txt: 1 line.
     -- stderr --
+    calls: 2 answered, 1 succeeded; 2 model calls, 20 tokens in, 20 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
     assert!(world.path("ws/a.txt").exists());
@@ -223,6 +225,9 @@ fn a_reply_from_standard_input_may_leave_the_run_to_somebody_else() {
     let piped = world.json(&["runs", "reply", &run, "-", "--no-resume"]);
     insta::assert_snapshot!(without_durations(&piped), @r#"
     {
+      "calls": {
+        "answered": 1
+      },
       "declined": [],
       "pending": [],
       "run": "<run1>",
@@ -242,7 +247,9 @@ fn a_reply_from_standard_input_may_leave_the_run_to_somebody_else() {
         "active_ms": 0,
         "cost_usd": "0",
         "iterations": 1,
-        "tokens": 20
+        "tokens": 20,
+        "tokens_in": 10,
+        "tokens_out": 10
       }
     }
     -- stderr --
@@ -291,11 +298,12 @@ fn a_message_enters_where_no_call_is_open() {
     -- stderr --
     -- exit 0 --
     ");
-    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "Please."]), @r"
+    insta::assert_snapshot!(world.show(&["runs", "prompt", run, "Please."]), @"
     run <run1> completed
       last text
         | Thank you.
     -- stderr --
+    calls: 1 answered; 2 model calls, 20 tokens in, 20 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
     let shown = world.show(&["runs", "show", run]);

@@ -104,6 +104,7 @@ fn shows_a_run_that_waits() {
       workspace    "<dir>/ws"
       started      <time>
       budget left  49 of 50 model calls
+      so far       calls: 1 not started, 2 waiting; 1 model call, 31 tokens in, 58 out, 0 USD, <n> ms active
       prompt
         | Tidy up.
       last text
@@ -173,6 +174,10 @@ fn shows_a_run_that_waits() {
     {
       "agent": "default",
       "attendance": "park",
+      "calls": {
+        "not_started": 1,
+        "waiting": 2
+      },
       "declined": [],
       "events": [
         {
@@ -377,7 +382,9 @@ fn shows_a_run_that_waits() {
         "active_ms": 0,
         "cost_usd": "0",
         "iterations": 1,
-        "tokens": 89
+        "tokens": 89,
+        "tokens_in": 31,
+        "tokens_out": 58
       },
       "workspace": "<dir>/ws"
     }
@@ -401,6 +408,7 @@ fn shows_what_was_declined_in_a_finished_run() {
       done         c2 write_file: Write notes.txt: 1 line added.
       denied       c3 rm: keep \u{202e}the (+1 lines, 4 bytes)
     -- stderr --
+    calls: 1 denied, 2 succeeded; 2 model calls, 51 tokens in, 60 out, 0 USD, <n> ms active
     -- exit 0 --
     ");
     let shown = world.show(&["runs", "show", run]);
@@ -412,6 +420,7 @@ fn shows_what_was_declined_in_a_finished_run() {
       workspace    "<dir>/ws"
       started      <time>
       budget left  48 of 50 model calls
+      so far       calls: 1 denied, 2 succeeded; 2 model calls, 51 tokens in, 60 out, 0 USD, <n> ms active
       prompt
         | Tidy up.
       last text
@@ -577,7 +586,7 @@ fn says_what_to_type_after_a_run_has_parked() {
         "resume",
         &world.run()[..8],
     ];
-    insta::assert_snapshot!(world.show(&again), @r"
+    insta::assert_snapshot!(world.show(&again), @"
     run <run1> parked
       last text
         | I add the eggs and drop the log.
@@ -585,6 +594,7 @@ fn says_what_to_type_after_a_run_has_parked() {
       waits        c3 rm
     next: placet --home '<dir>/a home' runs show <run1>
     -- stderr --
+    calls: 1 not started, 2 waiting; 1 model call, 31 tokens in, 58 out, 0 USD, <n> ms active
     -- exit 2 --
     ");
 }

@@ -220,15 +220,15 @@ fn a_key_that_no_config_has_is_named_with_file_and_line() {
         std::fs::write(world.path("config.toml"), config).unwrap();
         ["--config", "config.toml", "run", "go"]
     };
-    insta::assert_snapshot!(world.show(&list("[agents.a]\nmodle = \"script:a\"\n")), @r"
+    insta::assert_snapshot!(world.show(&list("[agents.a]\nmodle = \"script:a\"\n")), @"
     -- stderr --
-    error: <dir>/config.toml:2: unknown field `modle`, expected one of `model`, `system`, `denied_tools`, `approval_policy`
+    error: <dir>/config.toml:2: unknown field `modle`, expected one of `model`, `description`, `system`, `tools`, `denied_tools`, `approval_policy`, `max_cost_usd`, `max_tokens`, `max_duration`, `max_iterations`
       hint: did you mean model?
     -- exit 64 --
     ");
     insta::assert_snapshot!(world.json(&list("\n\n[agent.a]\n")), @r#"
     -- stderr --
-    {"error":{"code":"usage","hints":["did you mean agents?"],"message":"<dir>/config.toml:3: unknown field `agent`, expected one of `agents`, `containment`, `rules`, `classifier`, `plugin`"}}
+    {"error":{"code":"usage","hints":["did you mean agents?"],"message":"<dir>/config.toml:3: unknown field `agent`, expected one of `agents`, `containment`, `rules`, `classifier`, `plugin`, `models`, `prices`"}}
     -- exit 64 --
     "#);
     insta::assert_snapshot!(world.show(&list("[agents.a]\napproval_policy = \"lowrisk\"\n")), @r"
@@ -242,9 +242,9 @@ fn a_key_that_no_config_has_is_named_with_file_and_line() {
     error: <dir>/config.toml:2: unknown policy `3`, expected one of `false`, `read-only`, `low-risk`, `high-risk`, `true`
     -- exit 64 --
     ");
-    insta::assert_snapshot!(world.show(&list("[agents.a]\nzzz = 1\n")), @r"
+    insta::assert_snapshot!(world.show(&list("[agents.a]\nzzz = 1\n")), @"
     -- stderr --
-    error: <dir>/config.toml:2: unknown field `zzz`, expected one of `model`, `system`, `denied_tools`, `approval_policy`
+    error: <dir>/config.toml:2: unknown field `zzz`, expected one of `model`, `description`, `system`, `tools`, `denied_tools`, `approval_policy`, `max_cost_usd`, `max_tokens`, `max_duration`, `max_iterations`
     -- exit 64 --
     ");
     insta::assert_snapshot!(world.show(&list("[agents.a]\n\"\u{1b}[2J\" = 1\n")), @r"

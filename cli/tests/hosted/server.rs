@@ -83,7 +83,7 @@ fn answer(mut stream: TcpStream, reply: &Says) -> Asked {
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
     );
     for chunk in chunks(reply) {
-        out += &format!("data: {chunk}\n\n");
+        out.extend(["data: ", chunk.to_string().as_str(), "\n\n"]);
     }
     out += "data: [DONE]\n\n";
     stream.write_all(out.as_bytes()).unwrap();
