@@ -6,11 +6,11 @@ use std::fmt;
 use placet_engine::context::Provider;
 use placet_ledger::content::Contents;
 use placet_ledger::digest::Digest;
-use placet_ledger::event::{Outcome, RefusalKind, Settlement};
+use placet_ledger::event::{Outcome, RefusalKind, Settlement, Stop};
 use placet_ledger::id::RunId;
 use placet_ledger::policy::ApprovalPolicy;
 use placet_ledger::process::Process;
-use placet_ledger::run::{Call, Close, Phase, RunState, Status};
+use placet_ledger::run::{Call, Close, Phase, RunState, Status, Turn};
 use placet_ledger::view::SteeredBy;
 use serde::{Serialize, Serializer};
 
@@ -293,7 +293,9 @@ impl RunReport {
             .and_then(|blob| contents.text(&blob.commitment))
             .map(str::to_owned);
         let failure = state.failure();
-        let error = failure.and_then(|blob| contents.text(&blob.commitment));
+        let error = failure
+            .and_then(|blob| contents.text(&blob.commitment))
+            .or_else(|| ended_by(state));
         let (declined, unsuccessful) = not_done(state, contents);
         Self {
             run: state.run().to_string(),
@@ -314,6 +316,21 @@ impl RunReport {
             calls: outcomes(state),
             usage: state.usage().into(),
         }
+    }
+}
+
+/// Why a reply without calls was the last one of a run that failed.
+fn ended_by(state: &RunState) -> Option<&'static str> {
+    match state.turn() {
+        Turn::Replied { stop, .. } if state.outcome() == Some(Outcome::Failed) => {
+            Some(match stop {
+                Stop::Length => "its reply ran into the limit of output tokens, and named no call",
+                Stop::Refusal => "it refused",
+                Stop::ToolCalls => "it said that it calls tools, and named no call",
+                Stop::End | Stop::Other => "it stopped for a reason that is not known",
+            })
+        }
+        Turn::Ready | Turn::Called { .. } | Turn::Replied { .. } | Turn::Failed { .. } => None,
     }
 }
 

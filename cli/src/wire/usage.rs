@@ -84,7 +84,18 @@ pub(crate) fn summary(calls: &BTreeMap<&'static str, u64>, usage: &UsageReport) 
         calls.join(", ")
     };
     let tokens = match usage.told {
-        Some(told) => format!("{} tokens in, {} out", told.tokens_in, told.tokens_out),
+        Some(told) => {
+            let sum = told.tokens_in.saturating_add(told.tokens_out);
+            let unknown = match usage.tokens.saturating_sub(sum) {
+                0 => String::new(),
+                // Set aside for calls of which nobody knows what they used.
+                tokens => format!(", {tokens} more set aside"),
+            };
+            format!(
+                "{} tokens in, {} out{unknown}",
+                told.tokens_in, told.tokens_out
+            )
+        }
         None => format!("{} tokens", usage.tokens),
     };
     let asked = match usage.iterations {
