@@ -115,7 +115,7 @@ fn unknown_words_are_answered_with_the_known_ones() {
     insta::assert_snapshot!(world.show(&["audit", "log", "--type", "run.startd"]), @"
     -- stderr --
     error: invalid value 'run.startd' for '--type <T>'
-      [possible values: run.started, segment.started, segment.ended, prompt.added, model.called, model.replied, model.failed, call.proposed, risk.assessed, call.refused, approval.requested, approval.granted, approval.denied, approval.revoked, approval.expired, question.asked, question.answered, execution.started, execution.refused, execution.succeeded, execution.failed, execution.stale, execution.interrupted, execution.in_doubt, execution.settled, policy.changed, tool.allowed, limits.tightened, tools.narrowed, run.parked, run.cancel_requested, run.finished, ledger.created, rules.adopted, grant.added, grant.revoked, clock.stepped, attempt.refused]
+      [possible values: run.started, segment.started, segment.ended, prompt.added, model.called, model.replied, model.failed, context.compacted, call.proposed, risk.assessed, call.refused, approval.requested, approval.granted, approval.denied, approval.revoked, approval.expired, question.asked, question.answered, execution.started, execution.refused, execution.succeeded, execution.failed, execution.stale, execution.interrupted, execution.in_doubt, execution.settled, policy.changed, tool.allowed, limits.tightened, tools.narrowed, run.parked, run.cancel_requested, run.finished, ledger.created, rules.adopted, grant.added, grant.revoked, clock.stepped, attempt.refused]
       hint: did you mean run.started?
       hint: --help tells more
     -- exit 64 --

@@ -171,7 +171,7 @@ mod tests {
             (plugin(&link, &right.to_string()), "in the workspace"),
             (plugin(&outside, &other.to_string()), "another file"),
             (plugin(&outside, "12"), "no digest"),
-            (plugin(folder.path(), "12"), "no program"),
+            (plugin(folder.path(), "12"), "a folder and no file"),
             (plugin(&folder.path().join("none"), "12"), "cannot read"),
             (
                 format!("[plugin]\ncommand = \"{}\"\n", outside.display()),

@@ -1,6 +1,7 @@
 //! Models that are served: which can be named, what must be there before a run is made of one, what
 //! a run records of it, and that a key reaches nobody else.
 
+mod faults;
 mod server;
 
 use std::fs;

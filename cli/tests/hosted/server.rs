@@ -28,6 +28,10 @@ pub(super) enum Says {
     Text(&'static str),
     /// A call of this tool with these arguments.
     Call(&'static str, Value),
+    /// These very bytes.
+    Raw(Vec<u8>),
+    /// These bytes, and then nothing for as long as the other side waits.
+    Silent(Vec<u8>),
 }
 
 impl Server {
@@ -79,6 +83,23 @@ fn answer(mut stream: TcpStream, reply: &Says) -> Asked {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
+    let asked = Asked {
+        head,
+        body: serde_json::from_slice(&body).unwrap(),
+    };
+    match reply {
+        Says::Text(_) | Says::Call(..) => {}
+        Says::Raw(bytes) => {
+            stream.write_all(bytes).unwrap();
+            return asked;
+        }
+        Says::Silent(bytes) => {
+            stream.write_all(bytes).unwrap();
+            // The other side closes once it has waited long enough.
+            drop(reader.read_to_end(&mut Vec::new()));
+            return asked;
+        }
+    }
     let mut out = String::from(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
     );
@@ -87,10 +108,7 @@ fn answer(mut stream: TcpStream, reply: &Says) -> Asked {
     }
     out += "data: [DONE]\n\n";
     stream.write_all(out.as_bytes()).unwrap();
-    Asked {
-        head,
-        body: serde_json::from_slice(&body).unwrap(),
-    }
+    asked
 }
 
 fn chunks(reply: &Says) -> [Value; 3] {
@@ -101,6 +119,7 @@ fn chunks(reply: &Says) -> [Value; 3] {
         })
     };
     let (delta, stop) = match reply {
+        Says::Raw(_) | Says::Silent(_) => (Value::Null, "stop"),
         Says::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
         Says::Call(tool, arguments) => {
             let function = json!({ "name": tool, "arguments": arguments.to_string() });

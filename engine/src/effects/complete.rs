@@ -36,8 +36,9 @@ impl LiveHandler {
             .collect();
         let asked = self.model.complete(&request, &self.heard);
         match self.in_time(calling, asked).await {
-            Ok(reply) => replied(reply, (tools, next_call), calling),
-            Err(error) => failed(error, calling),
+            None => over(),
+            Some(Ok(reply)) => replied(reply, (tools, next_call), calling),
+            Some(Err(error)) => failed(error, calling),
         }
     }
 
@@ -45,8 +46,12 @@ impl LiveHandler {
     pub(super) async fn compact(&self, request: &Request, replies: usize, calling: Calling) -> Act {
         let asked = self.model.summarise(request);
         match self.in_time(calling, asked).await {
-            Ok(reply) if reply.text.trim().is_empty() => failed(nothing_said(&reply), calling),
-            Ok(reply) => {
+            None => over(),
+            Some(Err(error)) => failed(error, calling),
+            Some(Ok(reply)) if reply.text.trim().is_empty() => {
+                failed(nothing_said(&reply), calling)
+            }
+            Some(Ok(reply)) => {
                 let texts = Texts::from([(String::from("summary"), Text::plain(reply.text))]);
                 match too_large(&texts) {
                     Some(what) => failed(unusable("summary", what, reply.used), calling),
@@ -59,28 +64,30 @@ impl LiveHandler {
                     },
                 }
             }
-            Err(error) => failed(error, calling),
         }
     }
 
-    /// Waits for a model as long as the run may be active: the cap then ends the run.
-    async fn in_time(
-        &self,
-        calling: Calling,
-        asked: impl Future<Output = Result<Reply, ModelError>>,
-    ) -> Result<Reply, ModelError> {
+    /// Waits for a model as long as the run may be active; nothing where that is over.
+    async fn in_time<T>(&self, calling: Calling, asked: impl Future<Output = T>) -> Option<T> {
         let Some(left_ms) = calling.left_ms else {
-            return asked.await;
+            return Some(asked.await);
         };
         let left_ms = left_ms.saturating_sub(self.active_ms());
-        timeout(left_ms, asked).await.unwrap_or_else(|| {
-            Err(ModelError {
-                kind: ModelFailure::Timeout,
-                detail: String::from("the run had been active for as long as it may"),
-                used: None,
-                again: Some(Again::default()),
-            })
-        })
+        // Active time is counted in whole milliseconds: one more, and the cap is reached for sure.
+        timeout(left_ms.saturating_add(1), asked).await
+    }
+}
+
+/// The run may be active no longer: it is to be asked again at once, for which the cap has no room.
+fn over() -> Act {
+    let detail = "the run had been active for as long as it may";
+    Act {
+        command: Command::RecordModelFailure {
+            kind: ModelFailure::Timeout,
+            used: None,
+            retry_ms: Some(0),
+        },
+        texts: Texts::from([(String::from("detail"), Text::plain(detail))]),
     }
 }
 
