@@ -104,8 +104,8 @@ fn a_real_model_says_something_that_is_recorded_and_paid_for() {
         format!("0.{micros:06}").trim_end_matches('0')
     );
     let content = &replied["content"];
-    assert!(!content["reply"].as_str().unwrap().trim().is_empty());
-    let told = content["provider"].to_string();
+    assert!(!content["reply"]["text"].as_str().unwrap().trim().is_empty());
+    let told = content["provider"]["text"].to_string();
     assert!(
         told.contains("gemma-3-270m") && told.contains(&server.base_url),
         "{told}"
