@@ -91,29 +91,19 @@ async fn a_refused_answer_resumes_nothing() {
 }
 
 /// Commands that would bring something new into a run, with the texts they need.
+fn call_model(compact: bool) -> Command {
+    Command::CallModel {
+        compact,
+        context: digest(Purpose::Context, b"another"),
+        reserved: Spend::default(),
+        active_ms: 0,
+    }
+}
+
 fn intruders() -> Vec<(&'static str, Command, Texts)> {
-    let context = digest(Purpose::Context, b"another");
     vec![
-        (
-            "a model call",
-            Command::CallModel {
-                compact: false,
-                context,
-                reserved: Spend::default(),
-                active_ms: 0,
-            },
-            Texts::new(),
-        ),
-        (
-            "a summary",
-            Command::CallModel {
-                compact: true,
-                context,
-                reserved: Spend::default(),
-                active_ms: 0,
-            },
-            Texts::new(),
-        ),
+        ("a model call", call_model(false), Texts::new()),
+        ("a summary", call_model(true), Texts::new()),
         (
             "a reply",
             Command::RecordReply {

@@ -27,14 +27,15 @@ pub use render::{Provider, Say};
 /// A conversation that grows.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    hasher: Hasher,
+    /// Apart, since it is large and a conversation is handed on often.
+    hasher: Box<Hasher>,
     messages: Vec<Arc<Message>>,
     replies: usize,
     later: usize,
     /// What the run was started with, if it can be read.
     scope: Option<Arc<ScopeRecord>>,
     /// The config that was in force at its start, if it can be read.
-    config: Option<ConfigRecord>,
+    config: Option<Box<ConfigRecord>>,
     bytes: u64,
     /// The record of the summary that it begins with.
     compacted: Option<Version>,
@@ -54,7 +55,7 @@ struct Mark {
 impl Conversation {
     /// The beginning of a run's conversation: system and prompt.
     pub fn new(state: &RunState, contents: &Contents) -> Result<Self, EncodeError> {
-        let mut hasher = Hasher::new(Purpose::Context);
+        let mut hasher = Box::new(Hasher::new(Purpose::Context));
         hasher.update(br#"{"messages":["#);
         let mut new = Self {
             hasher,
@@ -62,7 +63,7 @@ impl Conversation {
             replies: 0,
             later: 0,
             scope: scope(state, contents).map(Arc::new),
-            config: config(state, contents),
+            config: config(state, contents).map(Box::new),
             bytes: 0,
             compacted: None,
             marks: Vec::new(),
@@ -253,7 +254,7 @@ impl Conversation {
             tools: &'a [ScopeTool],
         }
         let rest = canonical::to_vec(&Rest { model, tools })?;
-        let mut hasher = self.hasher.clone();
+        let mut hasher = Hasher::clone(&self.hasher);
         hasher
             .update(b"],")
             .update(rest.get(1..).unwrap_or_default());
@@ -281,7 +282,7 @@ impl Conversation {
 
     /// The config that was in force when the run was started; `None` where it cannot be read.
     pub fn config(&self) -> Option<&ConfigRecord> {
-        self.config.as_ref()
+        self.config.as_deref()
     }
 
     /// How calls of the run's model are counted, where that is known.

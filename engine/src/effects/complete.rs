@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use placet_ledger::budget::Tokens;
 use placet_ledger::content::{Text, Texts};
 use placet_ledger::event::ModelFailure;
 use placet_ledger::id::CallId;
@@ -54,7 +55,7 @@ impl LiveHandler {
             Some(Ok(reply)) => {
                 let texts = Texts::from([(String::from("summary"), Text::plain(reply.text))]);
                 match too_large(&texts) {
-                    Some(what) => failed(unusable("summary", what, reply.used), calling),
+                    Some(what) => failed(unusable("summary", &what, reply.used), calling),
                     None => Act {
                         command: Command::RecordSummary {
                             replies,
@@ -100,7 +101,7 @@ fn nothing_said(reply: &Reply) -> ModelError {
     }
 }
 
-fn unusable(part: &str, what: String, used: placet_ledger::budget::Tokens) -> ModelError {
+fn unusable(part: &str, what: &str, used: Tokens) -> ModelError {
     ModelError {
         kind: ModelFailure::Provider,
         detail: format!("the {part} is {what}"),
@@ -176,7 +177,7 @@ fn replied(mut reply: Reply, (tools, next_call): (&[ScopeTool], CallId), calling
         texts.insert(String::from("reply"), Text::plain(reply.text));
     }
     if let Some(what) = too_large(&texts) {
-        return failed(unusable("reply in a part", what, reply.used), calling);
+        return failed(unusable("reply in a part", &what, reply.used), calling);
     }
     Act {
         command: Command::RecordReply {

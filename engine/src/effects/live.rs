@@ -19,7 +19,7 @@ use placet_ledger::time::Timestamp;
 
 use super::propose::{fits, json_text, refuse};
 use super::{Act, Brief, EffectHandler, propose, timeout};
-use crate::classify::{Assessed, Judges, assess};
+use crate::classify::{Assessed, Judges, Question, assess};
 use crate::heard::Heard;
 use crate::model::Model;
 use crate::nearest::nearest;
@@ -68,6 +68,24 @@ impl LiveHandler {
             heard,
             judging,
             since_ms,
+        }
+    }
+
+    /// A judgement, or that a model is to be asked for one.
+    async fn assess(&self, question: &Question) -> Act {
+        match assess(question, &self.judging.judges).await {
+            Assessed::Judged(judged) => Act::from(judged.record(question)),
+            Assessed::Ask {
+                model,
+                inputs,
+                reserved,
+            } => Act::bare(Command::CallJudge {
+                call: question.call,
+                model,
+                context: inputs,
+                reserved,
+                active_ms: self.active_ms(),
+            }),
         }
     }
 
@@ -165,12 +183,11 @@ impl EffectHandler for LiveHandler {
                 not_before,
             } => {
                 self.wait(not_before).await;
-                let active_ms = self.active_ms();
                 Act::bare(Command::CallModel {
                     compact,
                     context,
                     reserved,
-                    active_ms,
+                    active_ms: self.active_ms(),
                 })
             }
             Brief::Compact {
@@ -191,14 +208,7 @@ impl EffectHandler for LiveHandler {
                 call,
                 over: Some(over),
                 ..
-            } => {
-                let detail = format!(
-                    "A reply may hold at most {} calls; this one and {over} after it were not \
-                     looked at.",
-                    PENDING_CALLS_MAX.saturating_sub(1)
-                );
-                refuse(call, RefusalKind::OverLimit, detail)
-            }
+            } => refuse(call, RefusalKind::OverLimit, too_many(over)),
             Brief::Propose {
                 call,
                 tool: None,
@@ -217,23 +227,7 @@ impl EffectHandler for LiveHandler {
                 Lookup::Tool(_) => refuse(call, RefusalKind::DeniedTool, String::new()),
                 Lookup::HiddenHalf | Lookup::Unknown => self.foreign(call, tool.as_str(), &[]),
             },
-            Brief::Assess(question) => {
-                let active_ms = self.active_ms();
-                match assess(&question, &self.judging.judges).await {
-                    Assessed::Judged(judged) => Act::from(judged.record(&question)),
-                    Assessed::Ask {
-                        model,
-                        inputs,
-                        reserved,
-                    } => Act::bare(Command::CallJudge {
-                        call: question.call,
-                        model,
-                        context: inputs,
-                        reserved,
-                        active_ms,
-                    }),
-                }
-            }
+            Brief::Assess(question) => self.assess(&question).await,
             Brief::Reconcile {
                 run,
                 call,
@@ -344,6 +338,14 @@ fn ended(call: CallId, duration_ms: u64, output: Output) -> Act {
     let mut texts = result_text(output.result);
     texts.extend(steering);
     Act { command, texts }
+}
+
+/// What is said of the last call of a reply that has more than are handled.
+fn too_many(over: usize) -> String {
+    format!(
+        "A reply may hold at most {} calls; this one and {over} after it were not looked at.",
+        PENDING_CALLS_MAX.saturating_sub(1)
+    )
 }
 
 /// What became of files that steer programs, as it is recorded, where something did.

@@ -39,16 +39,10 @@ pub fn input_tokens(size: Size, terms: Option<&Terms>) -> u64 {
     if terms.is_none() {
         return size.bytes.div_ceil(BYTES_PER_TOKEN);
     }
-    match size.counted {
-        Some((bytes, tokens)) => {
-            let since = size.bytes.saturating_sub(bytes);
-            tokens.saturating_add(since.div_ceil(BYTES_PER_TOKEN_COUNTED))
-        }
-        None => {
-            let tools = size.tools.saturating_mul(TOKENS_PER_TOOL);
-            tools.saturating_add(size.bytes.div_ceil(BYTES_PER_TOKEN_COUNTED))
-        }
-    }
+    let of_tools = size.tools.saturating_mul(TOKENS_PER_TOOL);
+    let (bytes, tokens) = size.counted.unwrap_or((0, of_tools));
+    let since = size.bytes.saturating_sub(bytes);
+    tokens.saturating_add(since.div_ceil(BYTES_PER_TOKEN_COUNTED))
 }
 
 /// What is set aside for a call with so much input. The output that is asked for is no more than

@@ -19,6 +19,10 @@ pub enum ModelTask {
     Compact,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over references"
+)]
 impl ModelTask {
     const fn is_turn(&self) -> bool {
         matches!(self, Self::Turn)

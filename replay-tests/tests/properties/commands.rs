@@ -211,7 +211,7 @@ fn call_command(op: Op, state: Option<&RunState>) -> (Command, Vec<String>) {
             Command::RecordModelFailure {
                 kind: ModelFailure::Timeout,
                 used: None,
-                retry_ms: (op.choice % 2 == 0).then_some(0),
+                retry_ms: op.choice.is_multiple_of(2).then_some(0),
             },
             none(),
         ),
