@@ -44,6 +44,8 @@ pub enum Brief {
         reserved: Spend,
         /// When it may be called.
         not_before: Option<Timestamp>,
+        /// How long the segment may still be active, from its beginning on.
+        left_ms: Option<u64>,
     },
     /// Call the model for a summary.
     Compact {
@@ -148,6 +150,7 @@ pub fn brief(
                 context,
                 reserved: reserve(conversation.terms(), input, &left),
                 not_before: not_before(state),
+                left_ms: left.duration_ms,
             })
         }
         Effect::Compact { attempt } => {

@@ -13,7 +13,7 @@ use super::brief::Calling;
 use super::propose::{json_text, timeout, too_large};
 use super::{Act, EffectHandler, LiveHandler};
 use crate::context::Provider;
-use crate::model::{Again, ModelError, Reply, Request, Told, retry_ms};
+use crate::model::{Again, Message, ModelError, Reply, Request, Told, retry_ms};
 use crate::record::ScopeTool;
 use crate::tool::registry::Registered;
 
@@ -50,7 +50,14 @@ impl LiveHandler {
             None => over(),
             Some(Err(error)) => failed(error, calling),
             Some(Ok(reply)) if reply.text.trim().is_empty() => {
-                failed(nothing_said(&reply), calling)
+                let what = "the model was to sum up the conversation, and wrote nothing";
+                failed(unfit(what, reply.used), calling)
+            }
+            // It would take the place of less than it is.
+            Some(Ok(reply)) if reply.text.len().saturating_mul(2) > told(request) => {
+                let what =
+                    "what the model wrote to sum up the conversation is no shorter than half";
+                failed(unfit(what, reply.used), calling)
             }
             Some(Ok(reply)) => {
                 let texts = Texts::from([(String::from("summary"), Text::plain(reply.text))]);
@@ -92,11 +99,21 @@ fn over() -> Act {
     }
 }
 
-fn nothing_said(reply: &Reply) -> ModelError {
+/// Bytes of the conversation that is to be summed up.
+fn told(request: &Request) -> usize {
+    let texts = request.messages.iter().map(|message| match &**message {
+        Message::User(text) => text.len(),
+        Message::System(_) | Message::Assistant { .. } | Message::Result { .. } => 0,
+    });
+    texts.sum()
+}
+
+/// A summary that is none; another try may yield one.
+fn unfit(what: &str, used: Tokens) -> ModelError {
     ModelError {
         kind: ModelFailure::Provider,
-        detail: String::from("the model was to sum up the conversation, and wrote nothing"),
-        used: Some(reply.used),
+        detail: what.to_owned(),
+        used: Some(used),
         again: Some(Again::default()),
     }
 }

@@ -89,10 +89,12 @@ impl LiveHandler {
         }
     }
 
-    /// Waits until the model may be called again.
-    async fn wait(&self, not_before: Option<Timestamp>) {
+    /// Waits until the model may be called again, or the run may be active no longer.
+    async fn wait(&self, not_before: Option<Timestamp>, left_ms: Option<u64>) {
         let Some(at) = not_before else { return };
-        let ms = at.ms_since(self.clock.now());
+        let left = left_ms.map_or(u64::MAX, |ms| ms.saturating_sub(self.active_ms()));
+        // Active time is counted in whole milliseconds: one more, and the cap is reached for sure.
+        let ms = at.ms_since(self.clock.now()).min(left.saturating_add(1));
         if ms > 0 {
             self.clock.pause(ms).await;
         }
@@ -181,8 +183,9 @@ impl EffectHandler for LiveHandler {
                 context,
                 reserved,
                 not_before,
+                left_ms,
             } => {
-                self.wait(not_before).await;
+                self.wait(not_before, left_ms).await;
                 Act::bare(Command::CallModel {
                     compact,
                     context,
@@ -235,12 +238,11 @@ impl EffectHandler for LiveHandler {
                 arguments,
                 precondition,
             } => {
-                let precondition = precondition.as_ref();
                 let interrupted = Interrupted {
                     run,
                     call,
                     arguments: &arguments,
-                    precondition,
+                    precondition: precondition.as_ref(),
                 };
                 self.reconcile(&tool, interrupted).await
             }

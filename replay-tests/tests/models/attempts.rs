@@ -113,3 +113,27 @@ async fn a_driver_that_dies_while_it_waits_leaves_the_next_attempt_to_the_next_o
         .collect();
     assert_eq!(called, [1, 2, 3]);
 }
+
+#[tokio::test]
+async fn nothing_is_waited_for_longer_than_the_run_may_be_active() {
+    let mut world = World::new().await.unwrap();
+    let again = Some(Again {
+        after_ms: Some(299_000),
+    });
+    let script = Script::new()
+        .error(failure(ModelFailure::Provider, Some(NONE), again))
+        .says("Never said.");
+    let options = placet_replay::world::Options {
+        limits: placet_ledger::budget::Limits {
+            duration_ms: Some(2_000),
+            ..placet_ledger::budget::Limits::default()
+        },
+        ..options(terms())
+    };
+    let before = world.clock.monotonic_ms();
+    let (run, drove) = world.run(script, options).await.unwrap();
+    assert_eq!(drove, Drove::Ended(Outcome::Budget));
+    assert!(world.clock.monotonic_ms() - before <= 2_001);
+    let state = world.state(run).await.unwrap();
+    assert_eq!(state.cap(), Some(placet_ledger::budget::Cap::Duration));
+}

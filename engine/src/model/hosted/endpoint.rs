@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret::Secret;
 
+/// Bytes of a header's value from which on it may be a credential.
+const SECRET_BYTES_MIN: usize = 8;
+
 /// The form in which a server is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -109,9 +112,11 @@ impl Endpoint {
         Ok(url)
     }
 
-    /// A text of others in which none of its secrets stands.
+    /// A text of others in which none of its secrets stands. A header as short as a word is none,
+    /// and taking it out would leave nothing that can be read.
     pub(super) fn withheld_from(&self, text: &str) -> String {
         let headers = self.headers.iter().map(|(_, value)| value);
+        let headers = headers.filter(|value| value.expose().len() >= SECRET_BYTES_MIN);
         let secrets = self.key.iter().chain(headers);
         secrets.fold(text.to_owned(), |text, secret| secret.withheld_from(&text))
     }
@@ -225,6 +230,10 @@ mod tests {
         let endpoint = endpoint(Api::OpenAi, "https://a.example");
         let echo = endpoint.withheld_from("bad key sk-key through gate-pass");
         assert_eq!(echo, "bad key [secret] through [secret]");
+        let mut team = endpoint;
+        let value = Secret::new(String::from("a"));
+        team.headers.push((String::from("x-team"), value));
+        assert_eq!(team.withheld_from("what a day"), "what a day");
     }
 
     #[test]

@@ -188,8 +188,12 @@ impl Asked<'_> {
             401 | 403 => {
                 let variable = self.endpoint.api.key_variable();
                 match self.endpoint.key {
-                    Some(_) => format!(" (check the key, which is read from {variable})"),
-                    None => format!(" (no key was sent; it is read from {variable})"),
+                    Some(_) => format!(
+                        " (check the key, which {variable} holds if the config names nothing else)"
+                    ),
+                    None => format!(
+                        " (no key was sent; {variable} holds it if the config names nothing else)"
+                    ),
                 }
             }
             404 => format!(" (check the base URL and the model {:?})", self.model),

@@ -284,12 +284,7 @@ const STATUSES: [(&str, Option<Again>, Option<Tokens>, &str); 17] = [
         NOTHING,
         "400 Bad Request: bad_thing: What [secret] said",
     ),
-    (
-        "401 Unauthorized",
-        None,
-        NOTHING,
-        "check the key, which is read from",
-    ),
+    ("401 Unauthorized", None, NOTHING, "check the key, which "),
     ("403 Forbidden", None, NOTHING, "check the key"),
     (
         "404 Not Found",
