@@ -289,13 +289,17 @@ impl<'a> Wiring<'a> {
 
     /// How the program is called to look at this ledger once more.
     pub(crate) fn program(&self) -> String {
-        match &self.global.home {
-            Some(home) => format!(
-                "placet --home {}",
-                text::shell_word(&text::sentence(&home.display().to_string()))
-            ),
-            None => "placet".to_owned(),
+        let mut program = String::from("placet");
+        for (option, path) in [
+            ("--home", &self.global.home),
+            ("--config", &self.global.config),
+        ] {
+            if let Some(path) = path {
+                let word = text::shell_word(&text::sentence(&path.display().to_string()));
+                program = format!("{program} {option} {word}");
+            }
         }
+        program
     }
 
     /// The folder of the head file of the ledger in the home.

@@ -203,8 +203,15 @@ impl Runner {
 
     async fn perform(&mut self, effect: Effect, halt: &Halt) -> Result<(), RunnerError> {
         let (brief, seen, asks) = self.brief(effect).await?;
-        if asks {
-            // The intent is durable before a model is asked.
+        let waits = matches!(
+            brief,
+            Brief::Prepare {
+                not_before: Some(_),
+                ..
+            }
+        );
+        if asks || waits {
+            // The intent is durable before a model is asked, and a failure before it is asked again.
             self.ledger.commit(self.run).await?;
         }
         match effect {

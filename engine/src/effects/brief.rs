@@ -145,11 +145,17 @@ pub fn brief(
             conversation.config().ok_or(BriefError::Content("config"))?;
             let input = conversation.input_tokens(tools.len());
             let left = state.usage().remaining(state.limits());
+            let reserved = reserve(conversation.terms(), input, &left);
+            // Where a cap ends the run there is nothing to wait for.
+            let goes_on = state
+                .usage()
+                .blocks_turn(state.limits(), reserved)
+                .is_none();
             Ok(Brief::Prepare {
                 compact: conversation.replies_to_shorten(input).is_some(),
                 context,
-                reserved: reserve(conversation.terms(), input, &left),
-                not_before: not_before(state),
+                reserved,
+                not_before: not_before(state).filter(|_| goes_on),
                 left_ms: left.duration_ms,
             })
         }

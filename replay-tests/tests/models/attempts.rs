@@ -137,3 +137,24 @@ async fn nothing_is_waited_for_longer_than_the_run_may_be_active() {
     let state = world.state(run).await.unwrap();
     assert_eq!(state.cap(), Some(placet_ledger::budget::Cap::Duration));
 }
+
+#[tokio::test]
+async fn nothing_is_waited_for_where_a_cap_ends_the_run() {
+    let mut world = World::new().await.unwrap();
+    let again = || failure(ModelFailure::Network, Some(NONE), Some(Again::default()));
+    let script = Script::new()
+        .error(again())
+        .error(again())
+        .says("Never said.");
+    let options = placet_replay::world::Options {
+        limits: placet_ledger::budget::Limits {
+            iterations: Some(1),
+            ..placet_ledger::budget::Limits::default()
+        },
+        ..options(terms())
+    };
+    let before = world.clock.monotonic_ms();
+    let (_, drove) = world.run(script, options).await.unwrap();
+    assert_eq!(drove, Drove::Ended(Outcome::Budget));
+    assert_eq!(world.clock.monotonic_ms(), before);
+}
