@@ -211,7 +211,7 @@ impl Runner {
             }
         );
         if asks || waits {
-            // The intent is durable before a model is asked, and a failure before it is asked again.
+            // The intent is durable before a model is asked, a failure before the wait after it.
             self.ledger.commit(self.run).await?;
         }
         match effect {

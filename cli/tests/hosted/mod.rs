@@ -316,3 +316,56 @@ fn a_key_reaches_no_command_and_no_file() {
     let log = world.call(&["--json", "audit", "log"]).stdout;
     assert!(!log.contains(KEY) && !log.contains("127.0.0.1:1"), "{log}");
 }
+
+/// A command that no rule knows is judged by a served model, which is recorded before it is asked
+/// and paid for by the run.
+#[cfg(feature = "system-tests")]
+#[test]
+fn a_served_classifier_is_an_intent_a_verdict_and_a_cost() {
+    let server = Server::with(vec![Says::Text("low-risk")]);
+    let arguments = serde_json::json!({ "command": "date; date" });
+    let script = format!(
+        "[[turn]]\ncalls = [{{ id = 'p', tool = 'execute_command', args_json = '''{arguments}''' }}]\n\
+         [[turn]]\ntext = 'Done.'\n"
+    );
+    let config = served(&server) + "[classifier]\nmodel = 'local:m'\n";
+    let mut world = configured(&config);
+    fs::write(world.path("tidy.toml"), script).unwrap();
+    world.var("MY_API_KEY", KEY);
+    world.var("MY_TOKEN", "token-1");
+    world.var("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let options = ["--approval-policy", "low-risk", "--max-cost-usd", "1"];
+    let args = [&["--json"], &run("script:tidy.toml", &options)[..]].concat();
+    let output = spawn(&world, &args).wait_with_output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let id = report["run"].as_str().unwrap();
+    let of = |name: &str| -> Vec<Value> {
+        let log = world.call(&["--json", "audit", "log", "--run", id, "--type", name]);
+        let log: Value = serde_json::from_str(&log.stdout).unwrap();
+        let events = log["events"].as_array().unwrap();
+        let bodies = events.iter().map(|event| event["record"]["body"].clone());
+        bodies.collect()
+    };
+    let called = of("model.called");
+    let asked: Vec<_> = called
+        .iter()
+        .filter(|body| !body["task"].is_null())
+        .collect();
+    assert_eq!(asked.len(), 1, "{called:?}");
+    assert_eq!(asked[0]["task"], serde_json::json!({ "classify": "c1" }));
+    assert_eq!(asked[0]["model"], "local:m");
+    let judged = &of("risk.assessed")[0];
+    assert_eq!(
+        (&judged["source"], &judged["tier"]),
+        (&"model".into(), &"low-risk".into())
+    );
+    // 31 tokens in at 10, 58 out at 20 dollars for a million.
+    assert_eq!(judged["cost_usd"], "0.00147");
+    assert_eq!(report["usage"]["cost_usd"], "0.00147");
+    let sent = server.asked();
+    assert_eq!(sent.len(), 1);
+    assert!(sent[0].body["tools"].is_null());
+    assert!(sent[0].body["messages"].to_string().contains("date; date"));
+    let replayed = world.call(&["runs", "replay", id]);
+    assert_eq!(replayed.code, 0, "{}", replayed.stderr);
+}

@@ -45,10 +45,12 @@ impl Server {
                 let Ok((stream, _)) = listener.accept() else {
                     return;
                 };
-                let asked = answer(stream, &reply);
-                if sender.send(asked).is_err() {
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                // Before it is answered: whoever was answered may look at once.
+                if sender.send(read(&mut reader)).is_err() {
                     return;
                 }
+                answer(stream, reader, &reply);
             }
         });
         Self { port, asked }
@@ -65,8 +67,7 @@ impl Server {
     }
 }
 
-fn answer(mut stream: TcpStream, reply: &Says) -> Asked {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
+fn read(reader: &mut BufReader<TcpStream>) -> Asked {
     let (mut head, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();
@@ -83,21 +84,24 @@ fn answer(mut stream: TcpStream, reply: &Says) -> Asked {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
-    let asked = Asked {
+    Asked {
         head,
         body: serde_json::from_slice(&body).unwrap(),
-    };
+    }
+}
+
+fn answer(mut stream: TcpStream, mut reader: BufReader<TcpStream>, reply: &Says) {
     match reply {
         Says::Text(_) | Says::Call(..) => {}
         Says::Raw(bytes) => {
             stream.write_all(bytes).unwrap();
-            return asked;
+            return;
         }
         Says::Silent(bytes) => {
             stream.write_all(bytes).unwrap();
             // The other side closes once it has waited long enough.
             drop(reader.read_to_end(&mut Vec::new()));
-            return asked;
+            return;
         }
     }
     let mut out = String::from(
@@ -108,7 +112,6 @@ fn answer(mut stream: TcpStream, reply: &Says) -> Asked {
     }
     out += "data: [DONE]\n\n";
     stream.write_all(out.as_bytes()).unwrap();
-    asked
 }
 
 fn chunks(reply: &Says) -> [Value; 3] {
