@@ -34,6 +34,11 @@ pub(crate) fn print(
     }
     if let Some(cap) = &report.cap {
         let _ignored = writeln!(out, "  ended on     {cap}");
+        let left = match report.unheard.as_slice() {
+            [] => String::from("the model was to be asked again"),
+            calls => format!("the model was not told what came of {}", calls.join(", ")),
+        };
+        let _ignored = writeln!(out, "  left undone  {left}");
     }
     steered(&mut out, &report.steered);
     amended(&mut out, &report.amended);

@@ -36,6 +36,9 @@ pub(crate) struct RunReport {
     /// The cap on which the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cap: Option<String>,
+    /// Where a cap ended it, the calls of which the model was not told any more what came of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unheard: Vec<String>,
     /// Who else drives it now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) driver: Option<DriverOut>,
@@ -304,6 +307,7 @@ impl RunReport {
             text,
             error: error.map(str::to_owned),
             cap: state.cap().map(|cap| cap.to_string()),
+            unheard: unheard(state),
             driver: None,
             pending: pending_calls(state),
             amended: amended(state),
@@ -317,6 +321,13 @@ impl RunReport {
             usage: state.usage().into(),
         }
     }
+}
+
+/// The calls of the last reply, where a cap ended the run before the model was told of them.
+fn unheard(state: &RunState) -> Vec<String> {
+    let ended = state.cap().is_some();
+    let calls = state.batch().filter(|_| ended);
+    calls.map(|call| call.id().to_string()).collect()
 }
 
 /// Why a reply without calls was the last one of a run that failed.

@@ -170,6 +170,22 @@ fn no_fault_of_a_server_leaves_a_run_stuck_or_is_paid_for_twice() {
 }
 
 #[test]
+fn a_run_that_ends_on_a_cap_says_what_is_left_undone() {
+    let arguments = serde_json::json!({ "path": "." });
+    let server = Server::with(vec![Says::Call("ls", arguments)]);
+    let world = configured(&format!(
+        "[models.local]\napi = 'openai'\nbase_url = '{}'\n",
+        server.url()
+    ));
+    let options = ["--attend", "never", "--max-iterations", "1"];
+    let report = json(&world, &super::run("local:m", &options));
+    assert_eq!(report["cap"], "max-iterations");
+    assert_eq!(report["unheard"], serde_json::json!(["c1"]));
+    let shown = world.call(&["runs", "show", report["run"].as_str().unwrap()]);
+    assert!(shown.stdout.contains("max-iterations"), "{}", shown.stdout);
+}
+
+#[test]
 fn a_cap_on_time_ends_a_run_whose_model_says_nothing() {
     let server = Server::with(vec![Says::Silent(Vec::new())]);
     let world = configured(&format!(
