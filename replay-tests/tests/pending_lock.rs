@@ -90,7 +90,6 @@ async fn a_refused_answer_resumes_nothing() {
     assert_eq!(world.tools.executed(), 0);
 }
 
-/// Commands that would bring something new into a run, with the texts they need.
 fn call_model(compact: bool) -> Command {
     Command::CallModel {
         compact,
@@ -100,6 +99,7 @@ fn call_model(compact: bool) -> Command {
     }
 }
 
+/// Commands that would bring something new into a run, with the texts they need.
 fn intruders() -> Vec<(&'static str, Command, Texts)> {
     vec![
         ("a model call", call_model(false), Texts::new()),

@@ -112,10 +112,7 @@ impl RecordedHandler {
             Some(Event::ContextCompacted(event)) => Act {
                 command: Command::RecordSummary {
                     replies,
-                    used: Spend {
-                        cost_usd: event.cost_usd,
-                        tokens: event.used,
-                    },
+                    used: event.took(),
                 },
                 texts: record.map(|r| self.texts(r.blobs())).unwrap_or_default(),
             },
@@ -152,17 +149,11 @@ impl RecordedHandler {
             Event::ModelReplied(event) => Command::RecordReply {
                 calls: event.calls.iter().map(|call| call.tool.clone()).collect(),
                 stop: event.stop,
-                used: Spend {
-                    cost_usd: event.cost_usd,
-                    tokens: event.used,
-                },
+                used: event.took(),
             },
             Event::ModelFailed(event) => Command::RecordModelFailure {
                 kind: event.kind,
-                used: event.used.map(|tokens| Spend {
-                    cost_usd: event.cost_usd,
-                    tokens,
-                }),
+                used: event.took(),
                 retry_ms: event.retry_ms,
             },
             Event::CallProposed(event) => Command::Propose(proposal(event.call, event)),
@@ -175,10 +166,7 @@ impl RecordedHandler {
                 proposal: event.proposal,
                 source: event.source,
                 tier: event.tier,
-                used: event.used.map(|tokens| Spend {
-                    cost_usd: event.cost_usd,
-                    tokens,
-                }),
+                used: event.took(),
             }),
             Event::CallRefused(event) => Command::Refuse {
                 call: event.call,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Tokens, Usd};
+use crate::budget::{Spend, Tokens, Usd};
 use crate::digest::Digest;
 use crate::id::{CallId, Name, Version};
 
@@ -140,4 +140,32 @@ pub struct ContextCompacted {
     pub to: Version,
     /// What making it used.
     pub used: Tokens,
+}
+
+impl ModelReplied {
+    /// What it took.
+    pub const fn took(&self) -> Spend {
+        Spend {
+            cost_usd: self.cost_usd,
+            tokens: self.used,
+        }
+    }
+}
+
+impl ModelFailed {
+    /// What it took, where that is known.
+    pub fn took(&self) -> Option<Spend> {
+        let cost_usd = self.cost_usd;
+        self.used.map(|tokens| Spend { cost_usd, tokens })
+    }
+}
+
+impl ContextCompacted {
+    /// What it took.
+    pub const fn took(&self) -> Spend {
+        Spend {
+            cost_usd: self.cost_usd,
+            tokens: self.used,
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Tokens, Usd};
+use crate::budget::{Spend, Tokens, Usd};
 use crate::digest::Digest;
 use crate::id::{CallId, Name, Version};
 use crate::risk::RiskTier;
@@ -62,4 +62,12 @@ pub struct RiskAssessed {
     /// What asking the model used; what was set aside for it stays spent where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Tokens>,
+}
+
+impl RiskAssessed {
+    /// What it took, where that is known.
+    pub fn took(&self) -> Option<Spend> {
+        let cost_usd = self.cost_usd;
+        self.used.map(|tokens| Spend { cost_usd, tokens })
+    }
 }

@@ -149,10 +149,7 @@ impl RunState {
     }
 
     pub(super) fn model_replied(&mut self, event: &ModelReplied, envelope: &Envelope) -> Evolved {
-        let used = Spend {
-            cost_usd: event.cost_usd,
-            tokens: event.used,
-        };
+        let used = event.took();
         self.settle_turn(event.attempt, Some(used))?;
         if event.calls.len() > PENDING_CALLS_MAX {
             return Err("more calls than one reply may have");
@@ -192,10 +189,7 @@ impl RunState {
         if event.used.is_none() && event.cost_usd != Usd::ZERO {
             return Err("a cost without what was used");
         }
-        let used = event.used.map(|tokens| Spend {
-            cost_usd: event.cost_usd,
-            tokens,
-        });
+        let used = event.took();
         let detail = envelope.blobs().get("detail").copied();
         let again = event.retry_ms.map(|ms| envelope.at().plus_ms(ms));
         let epoch = self.driven()?;
@@ -233,10 +227,7 @@ impl RunState {
                 if event.used.is_none() && event.cost_usd != Usd::ZERO {
                     return Err("a cost without what was used");
                 }
-                let used = event.used.map(|tokens| Spend {
-                    cost_usd: event.cost_usd,
-                    tokens,
-                });
+                let used = event.took();
                 self.settle_aside(ModelTask::Classify(event.call), used)?;
                 self.aside = None;
                 Ok(())
@@ -258,10 +249,7 @@ impl RunState {
         event: &ContextCompacted,
         envelope: &Envelope,
     ) -> Evolved {
-        let used = Spend {
-            cost_usd: event.cost_usd,
-            tokens: event.used,
-        };
+        let used = event.took();
         self.settle_aside(ModelTask::Compact, Some(used))?;
         let first = self.replies.first().map(|reply| reply.version);
         let last = self
